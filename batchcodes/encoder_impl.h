@@ -37,10 +37,11 @@ Result<Encoder<F>> Encoder<F>::create(const strassen::Engine<F>& engine, const E
   for (unsigned k = 0; k < spec.independence; ++k) {
     result.noise_nodes_.push_back(f.from_label(spec.coordinates[k]));
   }
-  constexpr std::uint64_t kMaxCached = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 20;  // a second at most; as many weights, too
   const std::uint64_t classes = encoding.has_data_coordinates() ? spec.modulus / spec.arity : 1;
-  const std::uint64_t each = servers.size() * (std::uint64_t{spec.arity} + spec.independence);
-  const std::uint64_t cached = classes <= kMaxCached / each ? classes : 0;
+  const std::uint64_t nodes = std::uint64_t{spec.arity} + spec.independence;
+  const std::uint64_t each = nodes * (nodes + servers.size());
+  const std::uint64_t cached = classes <= kMaxProducts / each ? classes : 0;
   for (std::uint64_t row = 0; row < cached; ++row) {
     PIRX_ASSIGN(auto rows, result.lagrange_rows(row));
     result.cache_.push_back(std::move(rows));

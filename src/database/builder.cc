@@ -196,21 +196,15 @@ Result<BuildReport> DatabaseBuilder::State::finish() {
   PIRX_TRY(records.flush());
   std::optional<KeyedRows> keyed;
   if (options.keyed) {
-    PIRX_ASSIGN(auto rows, KeyedRows::build(target, options, keys, records, report));
+    PIRX_ASSIGN(auto rows, KeyedRows::build(target, options, keys, records, most_file_bytes, report));
     keyed.emplace(std::move(rows));
   }
   PIRX_ASSIGN(const Geometry geometry, keyed ? Result<Geometry>(keyed->geometry()) : choose_geometry());
-  if (!keyed) PIRX_TRY(check_padding(options, report, geometry.data_bytes()));
   // In a keyed database the rows are the index.
   const bool indexed = keys.count() != 0 && !keyed;
   PIRX_ASSIGN(const Layout layout,
               Layout::plan(geometry, indexed ? key_index_size(keys.count(), keys.key_bytes()) : 0));
-  if (layout.file_bytes() > most_file_bytes && !options.long_records) {
-    return fail(ErrorCode::kResourceExhausted,
-                "the packed input would become a database of " + std::to_string(layout.file_bytes() >> 20) +
-                    " MiB, more than " + std::to_string(most_file_bytes >> 20) +
-                    " MiB: unpack it yourself, or say with --max-record-bytes how long records may be");
-  }
+  if (!keyed) PIRX_TRY(check_size(options, report, layout, most_file_bytes));
   PIRX_TRY(file.file().reserve(layout.file_bytes()));
 
   ContentWriter writer(file.file(), layout, options.progress);

@@ -12,7 +12,6 @@
 #include <map>
 #include <utility>
 
-#include "layout.h"
 #include "pirx/database/key_filter.h"
 #include "src/base/threads.h"
 
@@ -122,24 +121,18 @@ Result<Distinct> find_distinct(KeySorter& keys, const Spool& records, const Buil
   return distinct;
 }
 
-/// Where the data of a record lies in a spool.
-struct Part {
-  std::uint64_t begin = 0, bytes = 0;
-};
-
 /// The records of `records` in their places, but that repeated ones are joined to the first: the others have
 /// no data left.
 Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& records,
                             const Distinct& distinct, std::uint64_t max_record_bytes) {
   const std::uint64_t count = distinct.dropped.size();
-  std::map<std::uint64_t, Part> parts;  // of the records to be joined to others
+  std::vector<std::uint64_t> starts{0};  // of each record in the spool
+  starts.reserve(count + 1);
   KeyedReader finder(records);
-  for (std::uint64_t i = 0, at = 0; i < count; ++i) {
+  while (starts.size() <= count) {
     PIRX_TRY(finder.next());
     finder.skip();
-    const std::uint64_t begin = at + kSpooledHeadBytes + finder.key.size();
-    if (distinct.dropped[i]) parts[i] = {begin, finder.data_bytes};
-    at = begin + finder.data_bytes;
+    starts.push_back(starts.back() + kSpooledHeadBytes + finder.key.size() + finder.data_bytes);
   }
 
   PIRX_ASSIGN(Spool result, Spool::create(target));
@@ -162,9 +155,10 @@ Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& re
       continue;
     }
     const auto joined = distinct.joined.find(i);
+    const std::uint64_t head = kSpooledHeadBytes + reader.key.size();  // of all records with this key
     std::uint64_t bytes = reader.data_bytes;
     if (joined != distinct.joined.end()) {
-      for (const auto other : joined->second) bytes += 1 + parts[other].bytes;
+      for (const auto other : joined->second) bytes += 1 + starts[other + 1] - starts[other] - head;
     }
     if (bytes > max_record_bytes) {
       return fail(ErrorCode::kResourceExhausted,
@@ -175,11 +169,11 @@ Result<Spool> join_repeated(const std::filesystem::path& target, const Spool& re
     PIRX_TRY(copy(reader.at_data(), reader.data_bytes));
     if (joined == distinct.joined.end()) continue;
     for (const auto other : joined->second) {
-      const Part part = parts[other];
+      const std::uint64_t begin = starts[other] + head, end = starts[other + 1];
       constexpr std::byte kNewline{'\n'};
       PIRX_TRY(result.append({&kNewline, 1}));
-      SpoolReader from(records, part.begin, part.begin + part.bytes);
-      PIRX_TRY(copy(from, part.bytes));
+      SpoolReader from(records, begin, end);
+      PIRX_TRY(copy(from, end - begin));
     }
   }
   PIRX_TRY(result.flush());
@@ -228,12 +222,10 @@ Result<std::vector<HashedKey>> hash_keys(const Spool& records, const Distinct& d
   return hashed;
 }
 
-/// Slots per row that make query and reply about equally long, some slots more than keys being needed.
 Result<std::uint64_t> choose_columns(Geometry::Spec spec, const BuildOptions& options) {
   if (options.records_per_row != 0) return std::min(options.records_per_row, spec.records);
   PIRX_ASSIGN(const Geometry single, Geometry::create(spec));
-  return std::min(spec.records,
-                  Geometry::balanced_records_per_row(spec.records + spec.records / 4, single.slot_bytes()));
+  return balanced_columns(single);
 }
 
 void add_into(std::byte* to, const std::byte* from, std::uint64_t count) {
@@ -258,6 +250,11 @@ Digest KeyedContent::finish() && {
   return sha256_of({std::as_bytes(std::span(records_))});
 }
 
+std::uint64_t balanced_columns(const Geometry& geometry) {
+  const std::uint64_t keys = geometry.records();
+  return std::min(keys, Geometry::balanced_records_per_row(keys + keys / 4, geometry.slot_bytes()));
+}
+
 bool computes_seed(const Digest& content, const Digest& seed) {
   for (std::uint64_t number = 0; number < kSeeds; ++number) {
     if (make_seed(content, number) == seed) return true;
@@ -265,19 +262,29 @@ bool computes_seed(const Digest& content, const Digest& seed) {
   return false;
 }
 
-Result<void> check_padding(const BuildOptions& options, const BuildReport& report, std::uint64_t bytes) {
+Result<void> check_size(const BuildOptions& options, const BuildReport& report, const Layout& layout,
+                        std::uint64_t most_file_bytes) {
   constexpr std::uint64_t kAlways = std::uint64_t{1} << 30, kMostTimes = 20;
-  if (options.long_records || bytes <= kAlways || bytes / kMostTimes <= report.payload_bytes) return {};
+  if (options.long_records) return {};
+  const std::uint64_t bytes = layout.geometry.data_bytes();
+  if (bytes > kAlways && bytes / kMostTimes > report.payload_bytes) {
+    return fail(ErrorCode::kResourceExhausted,
+                "the rows would take " + std::to_string(bytes >> 20) + " MiB, more than " +
+                    std::to_string(kMostTimes) +
+                    " times the records, as every slot has room for the longest one (" +
+                    std::to_string(report.longest_record) +
+                    " bytes): leave it out, or build with --max-record-bytes, how long records may be");
+  }
+  if (layout.file_bytes() <= most_file_bytes) return {};
   return fail(ErrorCode::kResourceExhausted,
-              "the rows would take " + std::to_string(bytes >> 20) + " MiB, more than " +
-                  std::to_string(kMostTimes) +
-                  " times the records, as every slot has room for the longest one (" +
-                  std::to_string(report.longest_record) +
-                  " bytes): leave it out, or build with --max-record-bytes, how long records may be");
+              "the packed input would become a database of " + std::to_string(layout.file_bytes() >> 20) +
+                  " MiB, more than " + std::to_string(most_file_bytes >> 20) +
+                  " MiB: unpack it yourself, or say with --max-record-bytes how long records may be");
 }
 
 Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const BuildOptions& options,
-                                   KeySorter& keys, const Spool& spooled, BuildReport& report) {
+                                   KeySorter& keys, const Spool& spooled, std::uint64_t most_file_bytes,
+                                   BuildReport& report) {
   PIRX_ASSIGN(const Distinct distinct, find_distinct(keys, spooled, options));
   if (distinct.count > kMaxKeys) {
     return fail(ErrorCode::kResourceExhausted, "a keyed database has at most " + std::to_string(kMaxKeys) +
@@ -317,7 +324,8 @@ Result<KeyedRows> KeyedRows::build(const std::filesystem::path& target, const Bu
   report.duplicate_keys = distinct.repeated;
 
   PIRX_ASSIGN(const Geometry geometry, Geometry::create(spec));
-  PIRX_TRY(check_padding(options, report, geometry.data_bytes()));
+  PIRX_ASSIGN(const Layout layout, Layout::plan(geometry, 0));
+  PIRX_TRY(check_size(options, report, layout, most_file_bytes));
   PIRX_ASSIGN(KeyedRows rows, create(target, geometry));
   PIRX_TRY(rows.place(*plan, records, distinct.dropped.size(), options.progress));
   rows.settle(*plan);

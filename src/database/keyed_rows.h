@@ -5,6 +5,7 @@
 
 #include "key_peeler.h"
 #include "key_sorter.h"
+#include "layout.h"
 #include "pirx/database/builder.h"
 
 namespace pirx::database {
@@ -25,17 +26,24 @@ class KeyedContent {
 /// Whether a build of records with this KeyedContent computes this seed. BuildOptions::random_seed draws it.
 bool computes_seed(const Digest& content, const Digest& seed);
 
-/// ResourceExhausted: rows of so many bytes would be nearly empty, unless options.long_records. Whoever may
-/// add one record to what is imported must not fill the disk.
-Result<void> check_padding(const BuildOptions& options, const BuildReport& report, std::uint64_t bytes);
+/// Slots per row that make query and reply about equally long, some slots more than keys being needed. The
+/// geometry's own number of slots has no part in it.
+std::uint64_t balanced_columns(const Geometry& geometry);
+
+/// ResourceExhausted, unless options.long_records: the rows would be nearly empty, or the file longer than
+/// what packed input may become. Whoever may add one record to what is imported must not fill the disk.
+Result<void> check_size(const BuildOptions& options, const BuildReport& report, const Layout& layout,
+                        std::uint64_t most_file_bytes);
 
 class KeyedRows {
  public:
   /// Chooses the records to keep, or joins them (options.duplicates), plans their filter and adds them up
   /// into their rows. `spooled` is flushed and holds as many records as `keys` has keys. Sets what `report`
-  /// says of records and keys. InvalidArgument: a repeated key. ResourceExhausted: too many keys, no room.
+  /// says of records and keys. InvalidArgument: a repeated key. ResourceExhausted: too many keys, no room, or
+  /// the file would be too long (check_size).
   static Result<KeyedRows> build(const std::filesystem::path& target, const BuildOptions& options,
-                                 KeySorter& keys, const Spool& spooled, BuildReport& report);
+                                 KeySorter& keys, const Spool& spooled, std::uint64_t most_file_bytes,
+                                 BuildReport& report);
 
   const Geometry& geometry() const noexcept { return geometry_; }
   ByteSpan slot(std::uint64_t column, std::uint64_t row) const noexcept {

@@ -84,6 +84,10 @@ Result<KeyedUpdateReport> update(std::filesystem::path path, std::vector<std::st
   if (before->version().epoch + 1 == 0) {
     return invalid("the epoch cannot rise any more: build the database again");
   }
+  if (options.replaces && *options.replaces != before->version()) {
+    return fail(ErrorCode::kUnavailable,
+                printable(path.native()) + " has changed since this update began: begin it again");
+  }
   PIRX_TRY(before->verify());  // what is made of damaged rows would have right checksums
   const auto start = std::chrono::steady_clock::now();
   PIRX_ASSIGN(const Digest content, keep_own(*before, keys));
@@ -95,18 +99,21 @@ Result<KeyedUpdateReport> update(std::filesystem::path path, std::vector<std::st
   }
 
   const auto& spec = old.spec();
+  const bool longer = std::any_of(changes.begin(), changes.end(), [&old](const auto& change) {
+    return change.second && change.second->size() > old.record_bytes();
+  });
+  // Slots of longer records in as many columns could make rows that no server takes.
+  const bool balanced = longer || spec.records_per_row == balanced_columns(old);
   BuildOptions build{.epoch = before->version().epoch + 1,
                      .replaces = before->version(),
-                     .records_per_row = spec.records_per_row,
+                     .records_per_row = balanced ? 0 : spec.records_per_row,
                      .fixed_record_bytes = spec.variable_length ? 0 : old.record_bytes(),
                      .keyed = true,
                      .random_seed = !computes_seed(content, spec.filter->seed),
+                     .long_records = !longer,
                      .progress = options.progress,
                      .each_key = options.each_key,
                      .before_commit = options.before_commit};
-  build.long_records = std::none_of(changes.begin(), changes.end(), [&old](const auto& change) {
-    return change.second && change.second->size() > old.record_bytes();
-  });
   build.max_record_bytes = std::max(build.max_record_bytes, old.record_bytes());
   PIRX_ASSIGN(auto builder, DatabaseBuilder::create(path, build));
   for (const auto& key : keys) {

@@ -46,7 +46,9 @@ Result<BucketInfo> get_bucket(Reader& reader) {
 /// What every encoding keeps; whether the field has the coordinate is for those who know fields.
 Result<void> check_bucket(const BucketInfo& bucket, std::uint64_t key_index_bytes) {
   if (key_index_bytes != 0) return invalid("a bucket has no keys");
-  constexpr std::uint32_t kMostRows = 65535;  // more servers than any deployment has would be needed for more
+  // Clients ask up to 1024 servers (kMaxServers), and decode from more than u. The code's weights take time
+  // in proportion to u^2.
+  constexpr std::uint32_t kMostRows = 1023;
   if (bucket.arity == 0) return invalid("a bucket's row encodes at least one row");
   if (bucket.arity > kMostRows) {
     return invalid("a bucket's row encodes at most " + std::to_string(kMostRows) + " rows");

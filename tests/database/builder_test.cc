@@ -275,6 +275,20 @@ TEST(Builder, AFullDiskLeavesTheOldFile) {
   EXPECT_TRUE(read_file(folder / "db") == old);
 }
 
+TEST(Builder, PackedInputThatBecomesTooMuchIsRefusedBeforeItTakesTheDisk) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(with_file_limit(3 << 20, [&] {
+    auto builder = DatabaseBuilder::create(folder / "db", {.keyed = true});
+    for (int i = 0; i < 1000 && builder; ++i) {
+      if (!builder->add(std::to_string(i), Bytes(i == 500 ? 100'000 : 1))) return false;
+    }
+    builder->note_input(1000, 1000, 1 << 20);
+    const auto done = builder->finish();
+    return !done && done.error().message().starts_with("the packed input would become");
+  }));
+  EXPECT_EQ(folder.files(), std::vector<std::string>());
+}
+
 TEST(Builder, NoMemoryForKeysIsAnErrorAndEndsTheBuild) {
   if (!kCanLimitMemory) GTEST_SKIP() << "sanitizers allow no memory limit";
   const TemporaryFolder folder;

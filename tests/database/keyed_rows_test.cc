@@ -4,6 +4,7 @@
 #include <map>
 
 #include "keyed_fixture.h"
+#include "memory_limit.h"
 
 namespace pirx::database {
 namespace {
@@ -65,6 +66,20 @@ TEST(KeyedRows, RepeatedKeysByPolicy) {
   EXPECT_EQ(report->payload_bytes, 28u);
   EXPECT_EQ(get("a") + "|" + get("b") + "|" + get("c"), "a1\na2, the longest\na3|b1\nb2|c1");
   EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+}
+
+TEST(KeyedRows, JoiningTakesFewBytesForEachRecord) {
+  const TemporaryFolder folder;
+  expect_true_within(std::uint64_t{250} << 20, [&] {
+    auto builder = DatabaseBuilder::create(
+        folder / "db",
+        {.keyed = true, .duplicates = Duplicates::kJoin, .sort_memory_bytes = std::uint64_t{16} << 20});
+    for (int i = 0; i < 4'000'000 && builder; ++i) {
+      if (!builder->add("k", {})) return false;
+    }
+    const auto report = builder->finish();
+    return report && report->longest_record == 3'999'999;
+  });
 }
 
 TEST(KeyedRows, JoinsRecordsOfAnyLength) {

@@ -76,8 +76,7 @@ TEST_F(KeyedUpdateTest, GivesWhatABuildOfTheSameRecordsGives) {
       EXPECT_EQ(done->replaced, 1u);
       EXPECT_EQ(done->records, n);
       expect_content(target_, n, changes);
-      const auto kept = (*Database::open(target_))->geometry().spec().records_per_row;
-      const auto fresh = build_with(other_, n, changes, {.epoch = 2, .records_per_row = kept});
+      const auto fresh = build_with(other_, n, changes, {.epoch = 2, .records_per_row = columns});
       ASSERT_TRUE(good(fresh));
       EXPECT_EQ(fresh->version, done->after);
     }
@@ -131,11 +130,35 @@ TEST_F(KeyedUpdateTest, KeysComeAndGo) {
     EXPECT_EQ(done->after.epoch, 2u);
     expect_content(target_, 500, changes);
     // The same file as from the input, and the list is that of the next update.
-    const auto columns = (*Database::open(target_))->geometry().spec().records_per_row;
-    const auto fresh = build_with(other_, 500, changes, {.epoch = 2, .records_per_row = columns});
+    const auto fresh = build_with(other_, 500, changes, {.epoch = 2});
     ASSERT_TRUE(good(fresh));
     EXPECT_EQ(fresh->version, done->after);
     EXPECT_TRUE(good(update_keyed(target_, listed, {{listed[7], to_bytes("seven")}})));
+  }
+}
+
+// With as many columns as before it would make rows so long that no server would take them.
+TEST_F(KeyedUpdateTest, OneLongRecordDoesNotMakeAllRowsLong) {
+  const KeyedChanges contributed{{"contributor", Bytes(6000)}};
+  for (const std::uint64_t columns : {0u, 9u}) {
+    std::filesystem::remove(target_);
+    std::filesystem::remove(other_);
+    const auto built = build_keyed(target_, upto(2000), {.records_per_row = columns});
+    ASSERT_TRUE(good(built));
+    auto keys = keys_upto(2000);
+    keys.emplace_back("contributor");
+    const auto done = update_keyed(target_, keys, contributed);
+    ASSERT_TRUE(good(done));
+    const auto fresh = build_with(other_, 2000, contributed, {.epoch = 2});
+    ASSERT_TRUE(good(fresh));
+    EXPECT_EQ(done->after, fresh->version);
+    EXPECT_LT((*Database::open(target_))->geometry().row_bytes(), 7000u);
+    // Without it, all is as it was.
+    const auto removed = update_keyed(target_, keys, {{"contributor", std::nullopt}});
+    ASSERT_TRUE(good(removed));
+    if (columns == 0) {
+      EXPECT_EQ(removed->after.identity, built->version.identity);
+    }
   }
 }
 
@@ -191,6 +214,7 @@ TEST_F(KeyedUpdateTest, WhatIsRefusedChangesNothing) {
   const KeyedChanges one{{key_of(1), to_bytes("x")}};
   expect_refused(keys_upto(299), one, ErrorCode::kInvalidArgument, "has 299 of the 300 keys");
   expect_refused({}, one, ErrorCode::kInvalidArgument, "has 0 of the 300 keys");
+  expect_refused(keys_upto(299), one, ErrorCode::kUnavailable, "has changed", {.replaces = Version{{}, 1}});
   expect_refused(keys_upto(300), {}, ErrorCode::kInvalidArgument, "no change");
   expect_refused(keys_upto(300), {{"nobody\n", std::nullopt}}, ErrorCode::kOutOfRange,
                  "no record has the key");

@@ -146,7 +146,9 @@ TEST(Layout, EveryFieldOfABucketIsChecked) {
   expect_refused(208, 0x1b00080301, "field tag");
   expect_refused(216, 0, "at least one row");
   expect_refused(216, 3, "section table");
-  expect_refused(216, 0xFFFFFFFF, "at most 65535 rows");
+  for (const std::uint64_t rows : {std::uint64_t{1024}, std::uint64_t{0xFFFFFFFF}}) {
+    expect_refused(216, rows, "at most 1023 rows");
+  }
   expect_refused(216, 1, "would be the plain");
   expect_refused(224, 0, "modulus");
   expect_refused(224, 13, "modulus");

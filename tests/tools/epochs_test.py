@@ -47,11 +47,13 @@ class Epochs(cl.Servers):
         check()
         # What is wrong changes nothing.
         long = self.record("x" * 1000)
+        (self.path / "no.1").symlink_to(database)
         for words, code in ((("--set", f"0={long}"), 2), (("--set", "0"), 2), (("--set", f"x={long}"), 2),
                             (("--set", f"402={self.record('x')}"), 3), (("--append", self.record("x")), 2),
                             (("--set", "0=/nowhere/file"), 5), (("--truncate", 500), 2), ((), 2),
                             (("--changes", long), 2), (("--changes", "/nowhere/file"), 5),
-                            (("--buckets", self.path / "none"), 2)):
+                            (("--buckets", self.path / "none"), 2),
+                            (("--set", f"0={self.record('x')}", "--buckets", self.path / "no"), 2)):
             cl.run("db", "update", database, *words, code=code)
         self.assertEqual(json.loads(cl.run("db", "info", database, "--json").stdout), again)
         for line, part in (('{"record": 1}', "is not a string"), ('{"position": -1, "record": ""}', "whole number"),

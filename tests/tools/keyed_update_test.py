@@ -103,19 +103,30 @@ class KeyedUpdate(cl.Servers):
         self.assertEqual(listed.read_text(), "mine\n")
         listed.unlink()
         cl.run(*build)
-        self.assertEqual(len(listed.read_text().splitlines()), 51)
+        self.assertEqual(len(listed.read_text().splitlines()), 52)
         # What a crash leaves between the database and its list: the keys are found in either.
         text = listed.read_text()
         listed.with_name(listed.name + ".new").write_text(text)
         listed.write_text(text[:100])
         cl.run(*change)
 
+    def test_an_update_beside_another(self):
+        database, pipe = self.build(count=50), self.path / "pipe"
+        os.mkfifo(pipe)
+        words = ("db", "update", database, "--key", f"key 1={self.record('x')}", "--keys-from", pipe)
+        late = subprocess.Popen([cl.PIRX, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with pipe.open("w") as keys:  # once the update has begun
+            cl.run("db", "update", database, "--key", f"new={self.record('n')}")
+            keys.write("".join(f"key {i}\n" for i in range(50)))
+        self.assertIn("has changed since this update began", late.communicate(timeout=60)[1])
+        self.assertEqual(late.returncode, 5)
+
     def test_a_failing_build_keeps_what_a_crash_left(self):
         database = self.build(count=50)
         listed, left = Path(f"{database}.keys"), Path(f"{database}.keys.new")
-        # As after a crash between the database and its list, which may end within a line.
-        left.write_text(listed.read_text() + "cut \\x")
-        listed.write_text("pirx key list 1\nkey 3\n")
+        # As after a crash between the database and its list.
+        left.write_text(listed.read_text())
+        listed.write_text("pirx key list 2\nkey 3\n")
         before = [path.read_text() for path in (listed, left)]
         few, bad = self.path / "few.csv", self.path / "bad.csv"
         few.write_text("k,v\nother,x\n")
@@ -130,7 +141,7 @@ class KeyedUpdate(cl.Servers):
         self.assertEqual([path.read_text() for path in (listed, left)], before)
         cl.run("db", "update", database, "--key", f"key 7={self.record('seven')}")
         # While another process writes its list, even of a database that is not there yet.
-        left.write_text("pirx key list 1\n")
+        left.write_text("pirx key list 2\n")
         with left.open() as locked:
             fcntl.flock(locked, fcntl.LOCK_EX)
             done = cl.run("db", "update", database, "--key", f"new={self.record('n')}", code=5)
@@ -138,6 +149,21 @@ class KeyedUpdate(cl.Servers):
         cl.run("db", "update", database, "--key", f"new={self.record('n')}")
         self.assertFalse(left.exists())
         cl.run("db", "update", database, "--key", f"new={self.record('m')}")
+
+    def test_what_killed_builds_left_goes(self):
+        database = self.build(count=50)
+        whole, left = Path(f"{database}.keys").read_text(), Path(f"{database}.keys.new")
+        for before, keys in (("pirx key list 2\n", 50), ("pirx key list 2\n" + "x" * 99999 + "\n", 50), (whole, 100), (whole + "\nkey 1\n\\end\n", 101)):
+            left.write_text(before + "killed 1\nkilled 2\ncut \\x")
+            self.build(count=50)
+            listed = self.keys_of(database)
+            self.assertNotIn("killed 1", listed)
+            self.assertEqual(sum(key.startswith("key") for key in listed), keys)
+        left.write_text("pirx key list 1\nold\n")  # of an earlier version, which wrote no ends
+        self.build(count=50)
+        self.assertIn("old", self.keys_of(database))
+        mine = self.record(whole)  # is also a list for --keys-from
+        cl.run("db", "update", database, "--key", f"key 1={self.record('x')}", "--keys-from", mine)
 
     def build_from_pipe(self, target):
         """A build that has begun and waits for its input."""
@@ -149,7 +175,7 @@ class KeyedUpdate(cl.Servers):
         return child
 
     def keys_of(self, database):
-        return Path(f"{database}.keys").read_text().splitlines()[1:]
+        return Path(f"{database}.keys").read_text().splitlines()[1:-1]
 
     def test_a_refused_build_leaves_the_list_of_another(self):
         database = self.build(count=50)

@@ -14,6 +14,7 @@
 #include "pirx/base/small_file.h"
 #include "pirx/database/database.h"
 #include "pirx/database/importers.h"
+#include "served_database.h"
 
 namespace pirx::cli {
 namespace {
@@ -231,6 +232,7 @@ Result<void> build(BuildArguments a) {
   std::uint64_t skipped = 0;
   PIRX_ASSIGN(const auto report, build_database(a, "pirx db build", &skipped));
   if (list) PIRX_TRY(list->commit());
+  warn_of_long_rows(a.target);
   const double padding = 100.0 * static_cast<double>(report.padding_bytes) /
                          static_cast<double>(report.padding_bytes + report.payload_bytes);
   if (a.quiet) return {};

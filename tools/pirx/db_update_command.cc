@@ -9,6 +9,7 @@
 #include "pirx/batchcodes/encode_database.h"
 #include "pirx/database/importers.h"
 #include "pirx/database/keyed_update.h"
+#include "served_database.h"
 
 namespace pirx::cli {
 namespace {
@@ -148,15 +149,15 @@ Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a, std::ui
   return changes;
 }
 
-/// Changes a keyed database, by its list of keys.
-Result<Digest> update_by_key(const DbUpdateArguments& a) {
+/// Changes a keyed database, by its list of keys. `before`: what there was before the list is read.
+Result<Digest> update_by_key(const DbUpdateArguments& a, const database::Version& before) {
   if (!a.buckets.empty()) {
     return invalid(
         "a keyed database is built anew, and then its buckets, too: leave out --buckets, and run "
         "'pirx db encode " +
         a.database + " ... --out " + a.buckets + "' afterwards");
   }
-  database::KeyedUpdateOptions options;
+  database::KeyedUpdateOptions options{.replaces = before};
   PIRX_ASSIGN(const auto changes, keyed_changes(a, options.most_growth_bytes));
   PIRX_ASSIGN(auto keys, read_key_list(a.database, a.keys_file));
   std::optional<KeyListWriter> list;
@@ -185,6 +186,7 @@ Result<Digest> update_by_key(const DbUpdateArguments& a) {
   }
   PIRX_TRY(list->commit());
   line.reset();
+  warn_of_long_rows(a.database);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   std::fprintf(stderr, "rebuilt in %.1f s\n", took.count());
   std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " records, built anew\n", a.database.c_str(),
@@ -220,6 +222,10 @@ Result<std::vector<fs::path>> bucket_files(const std::string& prefix) {
     files.push_back(std::move(file));
   }
   if (files.empty()) return invalid("there is no bucket " + prefix + ".1");
+  for (const auto& file : files) {  // before the plain database changes
+    PIRX_ASSIGN(const auto opened, database::Database::open(file));
+    if (opened->bucket() == nullptr) return invalid(file.native() + " is no bucket");
+  }
   return files;
 }
 
@@ -239,7 +245,7 @@ Result<void> update(const DbUpdateArguments& a) {
     PIRX_ASSIGN(const auto before, database::Database::open(a.database));
     Digest identity{};
     if (before->geometry().keyed() && before->bucket() == nullptr) {
-      PIRX_ASSIGN(identity, update_by_key(a));
+      PIRX_ASSIGN(identity, update_by_key(a, before->version()));
     } else {
       PIRX_ASSIGN(report, update_by_position(a));
       identity = report->after.identity;

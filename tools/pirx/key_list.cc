@@ -18,7 +18,9 @@
 namespace pirx::cli {
 namespace {
 
-constexpr std::string_view kHeader = "pirx key list 1";  // the first line, by which pirx knows its own file
+// The first line, by which pirx knows its own file, and that of lists without an end.
+constexpr std::string_view kHeader = "pirx key list 2", kOldHeader = "pirx key list 1";
+constexpr std::string_view kEnd = "\\end";  // after the last key, and no key: what follows may be cut short
 
 Result<std::string> list_of(const std::string& database) {
   PIRX_ASSIGN(const auto file, behind_links(database));
@@ -33,7 +35,7 @@ bool may_replace(const std::string& path) {
   if (!std::filesystem::is_regular_file(there)) return false;
   std::string line;
   std::ifstream in(path, std::ios::binary);
-  return in && (!std::getline(in, line) || line == kHeader);
+  return in && (!std::getline(in, line) || line == kHeader || line == kOldHeader);
 }
 
 Result<void> check_may_replace(const std::string& name) {
@@ -55,14 +57,31 @@ Result<void> read_list(const std::string& path, bool own, std::vector<std::strin
   for (std::uint64_t number = 1;; ++number) {
     PIRX_ASSIGN(const bool more, lines.next(line));
     if (!more) break;
-    if (number == 1 && line == kHeader) continue;
+    if (number == 1 && (line == kHeader || line == kOldHeader)) continue;
     if (!own) trim_line(line, number == 1);
+    if (line == kEnd) continue;
     auto key = unescape_key(line);
     if (!key && own) continue;
     if (!key) return invalid(path + ", line " + std::to_string(number) + ": " + key.error().message());
     keys.push_back(std::move(*key));
   }
   return {};
+}
+
+/// How many bytes whole lists take in a file of this size. Builds that were killed left the rest.
+Result<off_t> whole_lists(const std::string& path, off_t size) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in.is_open()) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
+  KeyLines lines(in, "the list of keys " + path);
+  std::string line;
+  for (off_t at = 0, whole = 0;;) {
+    const auto more = lines.next(line);
+    if (!more && more.error().code() != ErrorCode::kInvalidArgument) return tl::unexpected(more.error());
+    if (!more || !*more) return whole;
+    if (at == 0 && line == kOldHeader) whole = size;
+    at = std::min(size, at + static_cast<off_t>(line.size()) + 1);
+    if (line == kEnd) whole = std::max(whole, at);
+  }
 }
 
 }  // namespace
@@ -110,15 +129,17 @@ Result<void> KeyListWriter::open() {
     return fail(ErrorCode::kUnavailable,
                 "another process is changing " + database_ + ": try again when it is done");
   }
-  file.get_deleter() = {made, mine.st_size};
+  PIRX_ASSIGN(const off_t whole, whole_lists(made, mine.st_size));
+  if (::ftruncate(fd, whole) != 0) return tl::unexpected(cannot_write());
+  file.get_deleter() = {made, whole};
   if ((there || listed) && (!give_access_of(listed ? list_ : database_, fd) || ::fstat(fd, &list) != 0)) {
     return tl::unexpected(cannot_write());
   }
   if (there && ::fchmod(fd, list.st_mode & database.st_mode & 0777) != 0)
     return tl::unexpected(cannot_write());
   file_ = std::move(file);
-  // What a crash left may be the only list of what is there, and end within a line: it stays.
-  return add(mine.st_size == 0 ? kHeader : "");
+  // What a crash left may be the only list of what is there: it stays.
+  return add(whole == 0 ? kHeader : "");
 }
 
 Result<void> KeyListWriter::add(std::string_view key) {
@@ -129,7 +150,8 @@ Result<void> KeyListWriter::add(std::string_view key) {
 }
 
 Result<void> KeyListWriter::sync() {
-  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0) {
+  if (std::fprintf(file_.get(), "%s\n", kEnd.data()) < 0 || std::fflush(file_.get()) != 0 ||
+      ::fsync(::fileno(file_.get())) != 0) {
     return tl::unexpected(cannot_write());
   }
   file_.get_deleter().unfinished.clear();

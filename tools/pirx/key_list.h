@@ -15,8 +15,8 @@ namespace pirx::cli {
 /// Writes DATABASE.keys.new, and gives it its name after the database is in place. It is on disk before that,
 /// so that after a crash in between read_key_list() finds the keys in either file. It is opened with the
 /// first key, which comes when the build has the database to itself, and locked (flock) from then on, for
-/// databases that are not there yet. To what a crash left it adds, since that may be the only list of what is
-/// there.
+/// databases that are not there yet. To a whole list that a crash left it adds, since that may be the only
+/// one of what is there. What was written of others goes.
 class KeyListWriter {
  public:
   /// InvalidArgument: DATABASE.keys is a file of another kind, which must not be lost.

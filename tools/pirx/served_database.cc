@@ -2,6 +2,11 @@
 // The options of all protocols as one list, and opening.
 #include "served_database.h"
 
+#include <cinttypes>
+#include <cstdio>
+
+#include "pirx/base/buffer.h"
+#include "pirx/http/http_server.h"
 #include "protocol_options.h"
 #include "publisher.h"
 
@@ -78,6 +83,27 @@ Result<void> check_next(const database::Database& now, const database::Database&
     return refuse("the new file is encoded in another way: restart the server for it");
   }
   return {};
+}
+
+std::size_t in_flight_needed(const AnyServer& server) {
+  const auto largest = saturated_add(server.max_request_bytes(), server.working_bytes(server.max_queries()));
+  const auto bytes = saturated_add(saturated_mul(2, largest), server.pass_bytes());
+  return saturated_add(bytes, bytes / 15 + (std::size_t{1} << 20));  // a sixteenth is for connections
+}
+
+void warn_of_long_rows(const std::string& file) {
+  const auto database = database::Database::open(file);
+  if (!database) return;
+  const auto server = serve(*protocols().front(), {.database = *database}, {{"coordinate", "1"}});
+  const auto needed = server ? in_flight_needed(**server) : 0;
+  if (server && needed <= http::HttpServerOptions().max_in_flight_bytes) return;
+  const auto& geometry = (*database)->geometry();
+  const std::string why =
+      !server ? server.error().message()
+              : "pirx serve --max-in-flight " + std::to_string((needed >> 20) + 1) + "MiB takes it";
+  std::fprintf(stderr,
+               "pirx: %s has %" PRIu64 " rows of %" PRIu64 " bytes: servers refuse it by default (%s)\n",
+               file.c_str(), geometry.rows(), geometry.row_bytes(), why.c_str());
 }
 
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log) {

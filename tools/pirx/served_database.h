@@ -64,6 +64,13 @@ Result<std::shared_ptr<const Manifest>> open_manifest(const DatabaseSettings& se
 /// kind.
 Result<void> check_next(const database::Database& now, const database::Database& next);
 
+/// The max_in_flight_bytes of a server of this, or a little more: two of its largest requests must fit, with
+/// what computing them takes.
+std::size_t in_flight_needed(const AnyServer& server);
+/// Says on standard error if the rows of a database are so long, or so many, that servers refuse it by
+/// default.
+void warn_of_long_rows(const std::string& file);
+
 /// A function that writes the notes about opening to the log.
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log);
 /// What becomes of damage: a line of the log.

@@ -14,6 +14,9 @@ namespace pirx::database {
 using KeyedChanges = std::map<std::string, std::optional<Bytes>, std::less<>>;
 
 struct KeyedUpdateOptions {
+  /// The version to which the list of keys belongs. If the file has another one, the update is refused
+  /// (Unavailable). Nothing: the list may be of any version.
+  std::optional<Version> replaces = {};
   /// Called before the file is built, with the number of records and a rough estimate of the seconds. An
   /// error is the result of the update, which then has changed nothing.
   std::function<Result<void>(std::uint64_t records, double seconds)> rebuilding = {};
@@ -33,8 +36,9 @@ struct KeyedUpdateReport {
 };
 
 /// Makes the next epoch of a keyed database, as a whole or not at all. `keys` are those of the database, in
-/// any order, each once or more; others among them are ignored. The file is built anew, with the same number
-/// of columns, and is what a build of the same records gives. Takes about 150 bytes of memory for each key.
+/// any order, each once or more; others among them are ignored. The file is built anew, and is what a build
+/// of the same records gives. BuildOptions::records_per_row is as it was, but 0 once a record is longer than
+/// all were. Takes about 150 bytes of memory for each key.
 ///
 /// InvalidArgument: the file is not keyed, or a bucket; `keys` lack some of its keys; there is no change; or
 /// a record has another length than all must have. OutOfRange: a key to be removed is not there. Unavailable:
