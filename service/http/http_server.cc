@@ -3,6 +3,8 @@
 // happens to a query.
 #include "pirx/http/http_server.h"
 
+#include <netinet/tcp.h>
+
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -191,6 +193,10 @@ struct HttpServer::Impl {
     if (!ec) acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
     if (!ec) acceptor.bind(endpoint, ec);
     if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+    // Clients speak first, by HTTP and by TLS. So the kernel keeps a connection until bytes come, a second at
+    // most: those that are reset before that cost nothing here.
+    const int second = 1;
+    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &second, sizeof second);
     if (!ec) acceptor.non_blocking(true, ec);
     if (!ec) port = acceptor.local_endpoint(ec).port();
     if (ec) {

@@ -4,7 +4,7 @@
 
 namespace pirx::http {
 
-std::string metrics_page(SessionHost& host) {
+StatusPage metrics_page(SessionHost& host) {
   MetricsPage page;
   std::string build;
   for (const auto& [label, text] : build_info())
@@ -75,7 +75,7 @@ std::string metrics_page(SessionHost& host) {
         host.options.max_in_flight_bytes);
   value("pirx_resident_bytes", "Memory of the process in RAM, the mapped database included.", "gauge",
         resident_bytes());
-  return std::move(page).take();
+  return {"text/plain; version=0.0.4", "", std::move(page).take()};
 }
 
 }  // namespace pirx::http

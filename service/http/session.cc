@@ -71,7 +71,8 @@ std::optional<std::chrono::milliseconds> timeout_milliseconds(std::string_view t
   return std::chrono::milliseconds(value);
 }
 
-/// Who is at the other end. Peers of one IPv6 /64 count as one: whoever has one address there has all.
+/// Who is at the other end, without a name if the connection was reset meanwhile. Peers of one IPv6 /64 count
+/// as one: whoever has one address there has all.
 struct Peer {
   std::string name;
   bool local = false;  ///< on this machine
@@ -407,11 +408,13 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                     is_query ? "Allow: POST\r\n" : "Allow: GET\r\n");
     }
     if (target.page == Page::kHealth) return reply(200, "text/plain", text_bytes("alive\n"));
-    if (is_metrics) return reply(200, "text/plain; version=0.0.4", text_bytes(metrics_page(host_)));
-    if (is_status) {
+    if (is_metrics || is_status) {
       const auto accept = header[http::field::accept];
-      const auto page = status_page(host_, std::string_view(accept.data(), accept.size()));
-      return reply(200, page.type, text_bytes(page.text), page.header.c_str());
+      const bool html = is_status && wants_html({accept.data(), accept.size()});
+      auto& kept = is_metrics ? host_.kept_metrics : html ? host_.kept_html : host_.kept_json;
+      const auto page = kept.get(host_.databases.size(),
+                                 [&] { return is_metrics ? metrics_page(host_) : status_page(host_, html); });
+      return reply_leased(200, page->type, {page, &page->body}, page->header.c_str());
     }
     if (draining) return refuse(Error(ErrorCode::kUnavailable, "the server is stopping: use another one"));
     if (target.page == Page::kReady) {
@@ -664,11 +667,16 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
   }
 
   void reply(unsigned status, const char* type, Bytes body, const char* extra = "") {
-    if (body.size() > std::max(lease_.held(), kSmallReply)) {
+    reply_leased(status, type, std::make_shared<const Bytes>(std::move(body)), extra);
+  }
+
+  /// What lease_ covers, or will.
+  void reply_leased(unsigned status, const char* type, std::shared_ptr<const Bytes> body, const char* extra) {
+    if (body->size() > std::max(lease_.held(), kSmallReply)) {
       lease_ = place_.lease();
-      if (!lease_.resize(body.size())) return refuse_for_memory();
+      if (!lease_.resize(body->size())) return refuse_for_memory();
     }
-    reply_shared(status, type, std::make_shared<const Bytes>(std::move(body)), extra);
+    reply_shared(status, type, std::move(body), extra);
   }
 
   /// What lease_ covers, or what is there for everybody and costs no memory however many take it.
@@ -784,6 +792,7 @@ std::shared_ptr<Session> make_session(tcp::socket socket, asio::ssl::context* tl
   using Plain = HttpSession<tcp::socket>;
   using Tls = HttpSession<asio::ssl::stream<tcp::socket>>;
   auto peer = peer_of(socket);
+  if (peer.name.empty()) return nullptr;
   auto place = host.connections.admit(peer.name, tls != nullptr ? Tls::kFirstBytes : Plain::kFirstBytes);
   if (!place) return nullptr;
   ++host.metrics.connections;

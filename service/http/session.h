@@ -5,6 +5,8 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <chrono>
+#include <mutex>
 #include <unordered_map>
 
 #include "connections.h"
@@ -21,6 +23,42 @@ class Session {
   virtual void start() = 0;
   /// Closes now, whatever is in flight. From any thread.
   virtual void close() = 0;
+};
+
+/// A page about the server's state.
+struct StatusPage {
+  const char* type;
+  std::string header;  ///< further lines of the reply's header
+  std::string text;
+};
+
+/// A page that takes long where there are many databases: some 0.1 ms for each. That of more than eight is
+/// kept for 4 ms a database, a second at most, so that clients who ask all the time do not keep a thread
+/// busy.
+class KeptPage {
+ public:
+  struct Reply {
+    const char* type;
+    std::string header;
+    Bytes body;
+  };
+  template <class Make>
+  std::shared_ptr<const Reply> get(std::size_t databases, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    if (reply_ && Clock::now() < end_) return reply_;
+    const StatusPage page = make();
+    const auto text = as_bytes(page.text);
+    reply_ = std::make_shared<const Reply>(Reply{page.type, page.header, {text.begin(), text.end()}});
+    end_ = Clock::now() +
+           std::chrono::milliseconds(databases > 8 ? std::min<std::size_t>(4 * databases, 1000) : 0);
+    return reply_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::mutex mutex_;
+  std::shared_ptr<const Reply> reply_;
+  Clock::time_point end_;
 };
 
 /// What all connections of a server share. Outlives them.
@@ -69,6 +107,7 @@ struct SessionHost {
   /// milliseconds, for example. So that requests come faster than these, several are in a round.
   static constexpr std::size_t kRequestsAtOnce = 16;
   Turns handshakes, requests;
+  KeptPage kept_metrics, kept_html, kept_json;
   ServerMetrics metrics;
   std::vector<Hosted*> databases;  ///< at least one; set before the first session
   std::string instance;            ///< see kInstanceHeader; likewise
@@ -83,21 +122,17 @@ struct SessionHost {
   std::unordered_map<Session*, std::weak_ptr<Session>> sessions;
 };
 
-/// The text of GET /metrics.
-std::string metrics_page(SessionHost& host);
+/// GET /metrics.
+StatusPage metrics_page(SessionHost& host);
 
 /// GET /: databases, load and times. HTML for people, whose browsers accept text/html; JSON for programs.
-struct StatusPage {
-  const char* type;
-  std::string header;  ///< further lines of the reply's header
-  std::string text;
-};
-/// `accept` is the header of that name. It names text/html and not application/json: HTML.
-StatusPage status_page(SessionHost& host, std::string_view accept);
+StatusPage status_page(SessionHost& host, bool html);
+/// `accept`, the header of that name, names text/html and not application/json.
+bool wants_html(std::string_view accept);
 
 /// A session on an accepted socket, whose io_context must be run by one thread only; over TLS when `tls` is
 /// given. It lives until its connection is closed. Null where the server has no place for another connection
-/// of this client.
+/// of this client, and where the client has reset it.
 std::shared_ptr<Session> make_session(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
                                       SessionHost& host);
 

@@ -208,14 +208,16 @@ bool accepts(std::string_view accept, std::string_view type) {
 
 }  // namespace
 
-StatusPage status_page(SessionHost& host, std::string_view accept) {
+bool wants_html(std::string_view accept) {
+  return accepts(accept, "text/html") && !accepts(accept, "application/json");
+}
+
+StatusPage status_page(SessionHost& host, bool html) {
   const auto server = of_server(host);
   std::vector<std::vector<Item>> databases;
   for (const auto* database : host.databases) databases.push_back(of_database(*database));
   const std::string common = "Vary: Accept\r\nX-Content-Type-Options: nosniff\r\n";
-  if (accepts(accept, "text/html") && !accepts(accept, "application/json")) {
-    return {"text/html; charset=utf-8", common + policy(), as_html(server, databases)};
-  }
+  if (html) return {"text/html; charset=utf-8", common + policy(), as_html(server, databases)};
   auto json = OutJson(as_json(server));
   for (const auto& database : databases) json["databases"].push_back(as_json(database));
   return {"application/json", common, json.dump(1) + "\n"};

@@ -662,7 +662,7 @@ TEST(HttpServer, ConnectionsAreBounded) {
     EXPECT_TRUE(is_status(open.back().receive_message(), 200));
   }
   for (int i = 0; i < 5; ++i) {
-    auto fourth = RawSocket::connect_to(server.port());
+    auto fourth = RawSocket::sending(server.port(), "GET");
     EXPECT_TRUE(fourth.closed_within());
   }
   EXPECT_EQ(server.log.of("connections_refused").size(), 1u);  // a minute
@@ -1109,6 +1109,20 @@ TEST(HttpServer, ManyConnectionsComeAndGo) {
     for (auto& socket : open) EXPECT_TRUE(is_status(socket.receive_message(), 200));
   }
   expect_healthy(server);
+}
+
+TEST(HttpServer, ConnectionsThatAreResetBeforeAnyByteAreNotAccepted) {
+  RunningServer server;
+  for (int i = 0; i < 50; ++i) RawSocket::connect_to(server.port()).reset();
+  EXPECT_EQ(gauge(server.port(), "pirx_connections_total"), 1);
+}
+
+TEST(HttpServer, ClientsThatSayNothingYetAreAccepted) {
+  RunningServer server;
+  auto silent = RawSocket::connect_to(server.port());
+  EXPECT_TRUE(eventually([&] { return gauge(server.port(), "pirx_connections") == 2; }));
+  EXPECT_TRUE(silent.send(get_text("/healthz")));
+  EXPECT_TRUE(is_status(silent.receive_message(), 200));
 }
 
 }  // namespace

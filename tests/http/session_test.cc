@@ -67,6 +67,13 @@ TEST_F(SessionTest, AnswersAndGoesOn) {
   EXPECT_EQ(host.budget.used(), 0u) << "a reply that was written is still charged";
 }
 
+TEST_F(SessionTest, AConnectionThatWasResetIsNone) {
+  auto client = RawSocket::connect_to(acceptor.local_endpoint().port());
+  client.reset();
+  EXPECT_EQ(make_session(acceptor.accept(), nullptr, host), nullptr);
+  EXPECT_EQ(host.metrics.connections, 0u);
+}
+
 TEST_F(SessionTest, AClientThatLeavesTakesItsSessionAlong) {
   auto client = connect();
   client.send("GET /healthz HT");

@@ -29,8 +29,8 @@ struct Rig {
       host.databases.push_back(hosted.back().get());
     }
   }
-  std::string html() { return status_page(host, kBrowser).text; }
-  Json json() { return *Json::parse(status_page(host, "").text, {}); }
+  std::string html() { return status_page(host, true).text; }
+  Json json() { return *Json::parse(status_page(host, false).text, {}); }
   Json database(std::size_t i = 0) { return (*json()["databases"].list())[i]; }
 
   SessionHost host{HttpServerOptions(), LogSink()};

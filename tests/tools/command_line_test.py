@@ -9,8 +9,10 @@ import http.client
 import http.server
 import json
 import os
+import pty
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -437,6 +439,23 @@ class CommandLine(Servers):
                 return count
             time.sleep(0.01)
 
+    def test_a_record_is_written_in_few_calls(self):
+        record = "x" * 10_000 + "\x1b[2J\x9b\t\x7f\n\xe9"
+        database = self.build(records=[record])
+        words = [PIRX, "get", self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1), "0", "-q"]
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # a message for each call
+        with mine:
+            with theirs:
+                subprocess.run(words, stdout=theirs, check=True, timeout=60)
+            written = list(iter(lambda: mine.recv(1 << 20), b""))
+        self.assertEqual(b"".join(written).decode(), record + "\n")
+        self.assertLessEqual(len(written), 2)
+        mine, theirs = pty.openpty()
+        with open(mine, "rb") as terminal, subprocess.Popen(words, stdout=theirs):
+            os.close(theirs)
+            shown = record.replace("\x1b", "\\x1b").replace("\x9b", "\\xc2\\x9b").replace("\x7f", "\\x7f") + "\n"
+            self.assertEqual(terminal.read(len(shown.encode()) + 2).decode(), shown.replace("\n", "\r\n"))
+
     def test_liar_and_silent_server(self):
         database = self.build()
         servers = [self.serve(database, x) for x in range(1, 6)]
@@ -713,6 +732,49 @@ class CommandLine(Servers):
             server.stdout.close()
             if not leaves:
                 os.close(read_end)
+
+    def test_a_server_that_fails_while_its_log_stalls_says_so_by_its_exit_code(self):
+        database = self.build()
+        taken = self.serve(database, 1)
+        read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(write_end, b"x")
+        os.set_blocking(write_end, True)
+        junk = self.record("no prepared database, which the log notes")
+        done = subprocess.run([PIRX, "serve", database, "--coordinate", "1", "--prepared", junk, "--listen",
+                               f"127.0.0.1:{taken.port}"], stdout=subprocess.DEVNULL, stderr=write_end, timeout=60)
+        for end in (read_end, write_end):
+            os.close(end)
+        self.assertEqual(done.returncode, 5)
+
+    def test_no_file_or_connection_gets_the_number_of_a_closed_descriptor(self):
+        database = self.build()
+        closed = ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", PIRX]
+        server = self.start(*closed, "serve", database, "--coordinate", 1, "--listen", "127.0.0.1:0")
+        run("db", "update", database, "--set", f"0={self.record('new')}")
+        server.child.send_signal(signal.SIGHUP)  # the old epoch's descriptors become free
+        for _ in range(5):
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+            self.addCleanup(connection.close)
+            for _ in range(3):  # replies without lines of the log between them
+                connection.request("GET", "/nowhere")
+                self.assertEqual(connection.getresponse().read()[:8], b'{"error"')
+        for number in (0, 2):
+            self.assertEqual(os.readlink(f"/proc/{server.child.pid}/fd/{number}"), "/dev/null")
+        self.assertEqual(server.stop(), 0)
+        lost = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", PIRX, "db", "info", database], capture_output=True, text=True)
+        self.assertEqual((lost.returncode, "standard output" in lost.stderr), (5, True), lost.stderr)
+
+    def test_a_sighup_while_the_command_line_is_read_waits(self):
+        server = subprocess.Popen([PIRX, "serve", *["--cors=x"] * 60_000, "--wrong"], stderr=subprocess.DEVNULL)
+        blocked = 0
+        while server.poll() is None and not blocked & 1 << (signal.SIGHUP - 1):
+            blocked = int(re.search(r"SigBlk:\s+(\w+)", Path(f"/proc/{server.pid}/status").read_text())[1], 16)
+        server.send_signal(signal.SIGHUP)
+        self.assertEqual(server.wait(timeout=60), 1)
+        self.assertTrue(blocked & 1 << (signal.SIGHUP - 1))
 
     def test_other_fields(self):
         database = self.build()

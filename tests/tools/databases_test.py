@@ -8,6 +8,7 @@ operator and clients would use them.
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -62,6 +63,18 @@ class Databases(cl.Servers):
         self.assertEqual([self.event(servers[0], "database", i)["database"] for i in (1, 2, 3)], ["names", "chor", "tree"])
         for wrong in ({**spec[0], "server": 2}, {**spec[0], "coordinate": 2}):
             cl.run("serve", "--config", self.config("wrong.json", databases=[wrong]), code=4)
+
+    def test_rows_too_long_for_a_server(self):
+        lines, keyed = self.record("lines.txt", "a\n" + "x" * 1_100_000 + "\n"), self.path / "keyed.pirx"
+        warned = cl.run("db", "build", self.path / "long.pirx", lines).stderr
+        takes = re.search(r"servers refuse it by default \(pirx serve --max-in-flight (\d+MiB)", warned).group(1)
+        self.assertEqual(cl.run("db", "build", keyed, self.record("a.csv", "k,v\na,b\n"), "--key", "k", "--keyed").stderr, "")
+        self.assertIn("refuse it by default", cl.run("db", "update", keyed, "--key", f"b={lines}").stderr)
+        self.build("good.pirx")
+        databases = [{"name": name, "file": f"{name}.pirx", "coordinate": 1} for name in ("good", "long")]
+        done = cl.run("serve", "--config", self.config(databases=databases), code=2)
+        self.assertIn("database long: max_in_flight_bytes must hold", done.stderr)
+        self.serve("--max-in-flight", takes, databases=databases)
 
     def test_epochs_change_under_queries(self):
         a, b = self.build("a.pirx"), self.build("b.pirx")

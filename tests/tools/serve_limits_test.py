@@ -132,6 +132,15 @@ class ServeLimits(cl.Servers):
             one.close()
         self.assertEqual(server.stop(), 0)
 
+    def test_a_database_that_does_not_fit_is_not_called_damaged(self):
+        source, database = self.path / "records", self.path / "db.pirx"
+        source.write_bytes(bytes(64 * MIB))
+        cl.run("db", "build", database, source, "--from", "fixed", "--record-bytes", 1024)
+        errors = [subprocess.run(["prlimit", f"--as={mib * MIB}", cl.PIRX, "db", "info", database], capture_output=True,
+                                 text=True).stderr for mib in range(32, 128, 8)]
+        self.assertIn("Cannot allocate memory", "".join(errors))
+        self.assertNotIn("damaged", "".join(errors))
+
     def test_threads_that_cannot_be_made(self):
         """The stacks of threads are as large as the address space that is left, so that just so many can be made."""
         stack = 1 << 30

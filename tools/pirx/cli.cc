@@ -2,6 +2,7 @@
 // Options of values, keys on one line, progress, exit codes.
 #include "cli.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,6 +55,12 @@ std::string human_time(double seconds) {
 }  // namespace
 
 int exit_code(const Error& error) noexcept { return 1 + static_cast<int>(error.code()); }
+
+void fill_standard_descriptors() noexcept {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_PATH);
+  ::close(fd);
+}
 
 Action& chosen_action() {
   static Action action;
@@ -156,15 +163,20 @@ std::string escape_key(std::string_view key) {
 }
 
 void print_record(ByteSpan record) {
-  const auto text = as_text(record);
-  const bool terminal = isatty(STDOUT_FILENO) != 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (terminal && text[i] != '\n' && text[i] != '\t' && is_control(text, i)) {
-      std::printf("\\x%02x", static_cast<unsigned char>(text[i]));
-    } else {
-      std::fputc(text[i], stdout);
+  auto text = as_text(record);
+  std::string shown;
+  if (isatty(STDOUT_FILENO) != 0) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '\n' && text[i] != '\t' && is_control(text, i)) {
+        shown += "\\x" + to_hex(record.subspan(i, 1));
+      } else {
+        shown += text[i];
+      }
     }
+    text = shown;
   }
+  // At once: standard output has no buffer here, so that nothing stays in it.
+  std::fwrite(text.data(), 1, text.size(), stdout);
   std::fputc('\n', stdout);
 }
 

@@ -35,6 +35,10 @@ void set_action(CLI::App& command, Action action);
 /// The action of the subcommand that was given; empty when none was.
 Action& chosen_action();
 
+/// Fills the places of standard descriptors that are closed, so that no file or connection gets their numbers
+/// and what is for standard error. Reading and writing fail there as before. Before anything is opened.
+void fill_standard_descriptors() noexcept;
+
 /// Reads the command line; after --help, --version and a wrong one the exit code, with what is to be said
 /// printed.
 std::optional<int> parse(CLI::App& app, int argc, char** argv);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iostream>
 #include <new>
+#include <string_view>
 
 #include "cli.h"
 #include "pirx/base/secret_memory.h"
@@ -45,7 +46,13 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  pirx::cli::fill_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // so that a write beyond the limit on file sizes fails with an error
+  if (argc > 1 && std::string_view(argv[1]) == "serve") {
+    // A SIGHUP that comes while the server starts waits, and does not end it.
+    const sigset_t signals = pirx::cli::stopping_signals();
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  }
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {  // outside of the library, such as while the command line was read

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <latch>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -131,7 +132,19 @@ Result<Hosting> open_database(const DatabaseSettings& settings, OpenContext cont
   return Hosting{&settings, std::move(context), std::move(*served), std::move(event)};
 }
 
-Result<void> serve(const ServeArguments& a, const StartRank& start) {
+/// What was refused for the memory that a database takes says which one that is.
+Result<http::HttpServer> named(Result<http::HttpServer> server, const std::vector<Hosting>& open,
+                               std::size_t max_in_flight_bytes) {
+  if (server || !server.error().message().starts_with("max_in_flight_bytes")) return server;
+  for (const auto& one : open) {
+    if (one.settings->name.empty() || in_flight_needed(*one.served.server) <= max_in_flight_bytes) continue;
+    return fail(server.error().code(), "database " + one.settings->name + ": " + server.error().message());
+  }
+  return server;
+}
+
+/// Makes the log's writer, which outlives all else.
+Result<void> serve(const ServeArguments& a, const StartRank& start, std::optional<LogWriter>& writer) {
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
   // signals.
   const sigset_t signals = stopping_signals();
@@ -144,9 +157,9 @@ Result<void> serve(const ServeArguments& a, const StartRank& start) {
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away
   PIRX_TRY(database::survive_lost_pages());
-  LogWriter writer(settings.log_format ? *settings.log_format : log_format_of_stderr());
+  writer.emplace(settings.log_format ? *settings.log_format : log_format_of_stderr());
   const Log log = [quiet = settings.quiet, &writer](const http::LogEvent& event) {
-    if (!quiet || event.event != "batch") writer.write(event);
+    if (!quiet || event.event != "batch") writer->write(event);
   };
   std::unique_ptr<Rank> rank;
   if (start) {
@@ -189,7 +202,8 @@ Result<void> serve(const ServeArguments& a, const StartRank& start) {
         settings.http.drain_timeout + std::chrono::ceil<std::chrono::milliseconds>(a.ranks.timeout);
     if (!rank->answers()) return rank->work(patience);
   }
-  PIRX_ASSIGN(auto server, http::HttpServer::create(std::move(hosted), settings.http, log));
+  PIRX_ASSIGN(auto server, named(http::HttpServer::create(std::move(hosted), settings.http, log), open,
+                                 settings.http.max_in_flight_bytes));
   for (const auto& one : open) log(one.opened);
   if (const std::string note = huge_page_note(); !note.empty()) {
     log({.event = "huge_pages", .text = {{"note", note}}, .numbers = {}});
@@ -295,11 +309,15 @@ void add_serve_command(CLI::App& app, WithRanks with_ranks) {
           "start 'mpirun -n N pirx-ranks serve ...' (docs/beyond_one_machine.md)");
     }
     const auto run = [&](const StartRank& start) -> Result<void> {
+      std::optional<LogWriter> writer;
+      Result<void> done;
       try {
-        return serve(*a, start);
+        done = serve(*a, start, writer);
       } catch (const std::system_error& error) {  // of a thread, after try_threads()
-        return no_threads(std::string("cannot start a thread: ") + error.what());
+        done = no_threads(std::string("cannot start a thread: ") + error.what());
       }
+      if (writer) writer->end_with(done ? 0 : exit_code(done.error()));
+      return done;
     };
     return with_ranks == nullptr ? run(nullptr) : with_ranks(a->ranks, run);
   });

@@ -29,7 +29,7 @@ LogWriter::~LogWriter() {
   if (idle) {
     thread_.join();
   } else {
-    std::_Exit(0);  // the writer is stuck in a write that nobody reads; everything else has ended
+    std::_Exit(exit_code_);  // the writer is stuck in a write that nobody reads; everything else has ended
   }
 }
 

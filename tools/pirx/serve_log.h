@@ -26,11 +26,13 @@ LogFormat log_format_of_stderr() noexcept;
 class LogWriter {
  public:
   explicit LogWriter(LogFormat format);
-  /// Waits up to one second for a reader that stalls.
+  /// Waits up to one second for a reader that stalls, and then ends the process with the code of end_with().
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
   void write(const http::LogEvent& event);
+  /// The process's exit code if nobody reads the log's last lines.
+  void end_with(int exit_code) noexcept { exit_code_ = exit_code; }
 
  private:
   static constexpr std::size_t kMaxLines = 4096;
@@ -44,6 +46,7 @@ class LogWriter {
   std::deque<std::string> lines_;
   std::size_t dropped_ = 0;
   bool done_ = false, finished_ = false;
+  int exit_code_ = 1 + static_cast<int>(ErrorCode::kResourceExhausted);  ///< of an exception without memory
   std::thread thread_;  ///< last member: it starts when all others exist
 };
 

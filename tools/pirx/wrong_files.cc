@@ -101,7 +101,8 @@ FileKind kind_of(const std::string& path) {
   if (head.starts_with("PIRXDD\r\n")) return FileKind::kDelta;
   if (head.starts_with("PIRXDB\r\n")) {
     const auto db = database::Database::open(path);
-    if (!db) return FileKind::kDamaged;
+    // Without memory, say, nothing is known to be wrong with it.
+    if (!db) return db.error().code() == ErrorCode::kDataLoss ? FileKind::kDamaged : FileKind::kDatabase;
     if ((*db)->bucket() != nullptr) return FileKind::kBucket;
     return (*db)->geometry().keyed() ? FileKind::kKeyedDatabase : FileKind::kDatabase;
   }

@@ -127,6 +127,7 @@ Result<void> with_world(const RankArguments& arguments,
 }  // namespace pirx::cli
 
 int main(int argc, char** argv) {
+  pirx::cli::fill_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // so that a write beyond the limit on file sizes fails with an error
   CLI::App app;
   pirx::cli::add_ranks_commands(app, pirx::cli::with_world);
