@@ -68,7 +68,8 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
-  PIRX_TRY(admit(caller, queries));
+  const double longest = longest_pass();
+  PIRX_TRY(admit(caller, queries, longest));
   const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
   if (full && loser == queue_.size()) {
@@ -85,20 +86,27 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   note_arrival(now);
   auto client = compute_.client(caller.client);
   auto& share = shares_[caller.client];
-  share.client = client;
-  queue_.push_back({ticket, std::move(server), std::move(request), queries, std::move(lease), std::move(done),
-                    std::move(caller), std::move(client), now});
-  share.turn = std::max(share.turn, fair_share_) + static_cast<double>(queries);
-  queue_.back().turn = share.turn;
+  const double price = price_of(share.queries, queries, longest);
+  queue_.push_back({.ticket = ticket,
+                    .server = std::move(server),
+                    .request = std::move(request),
+                    .queries = queries,
+                    .lease = std::move(lease),
+                    .done = std::move(done),
+                    .caller = std::move(caller),
+                    .client = std::move(client),
+                    .arrival = now,
+                    .price = price,
+                    .urgent = urgency(queries)});
+  queue_.back().tags = compute_.enter(*queue_.back().client, price);
   ++share.requests;
   share.queries += queries;
   queued_queries_ += queries;
-  note_waiting(queue_.back());
   std::optional<Job> evicted;
   if (full) evicted = take(loser);
-  publish();
+  publish(longest);
   // The thread waits for a first request, or for enough of them.
-  const bool wake = queue_.size() == 1 || queued_queries_ >= most_queries(longest_pass());
+  const bool wake = queue_.size() == 1 || queued_queries_ >= most_queries(longest);
   lock.unlock();
   if (wake) compute_.notify();
   if (evicted) {
@@ -118,13 +126,20 @@ bool Batcher::cancel(Ticket ticket) {
     return false;
   }
   removed = take(static_cast<std::size_t>(at - queue_.begin()));
+  compute_.settle(*removed->client, removed->tags, removed->price, 0);
   return true;
 }
 
 std::chrono::duration<double> Batcher::backlog() const {
   const std::lock_guard lock(mutex_);
-  const auto own = seconds_left() + seconds_of(queued_queries_);
-  return std::chrono::duration<double>(own + compute_.others_before(*seat_, own, {}, kLongBacklog));
+  const double longest = longest_pass(), own = seconds_left() + seconds_of(queued_queries_, longest);
+  const auto most = most_queries(longest);
+  return std::chrono::duration<double>(
+      own + compute_.others_before(*seat_, {{ComputeThread::kNever, ComputeThread::kNever, 0, 0},
+                                            own,
+                                            queued_queries_ / most + 1,
+                                            seconds_of_pass(most, longest),
+                                            0}));
 }
 
 std::size_t Batcher::queued() const {
@@ -142,32 +157,37 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 
 // --- all below under mutex_, up to next_batch()
 
-void Batcher::publish() noexcept {
-  const double longest = longest_pass();
+void Batcher::publish(double longest) noexcept {
+  const double time = compute_.virtual_time();
   const auto most = most_queries(longest);
-  const double next = seconds_of_pass(std::max(largest_, std::min(queued_queries_, most)), longest);
-  compute_.set_queued(*seat_, std::max(seconds_of(queued_queries_), next), next, shares_.size(), least_);
-}
-
-void Batcher::note_waiting(const Job& job) noexcept {
-  largest_ = std::max(largest_, job.queries);
-  auto& [first, second] = least_;
-  if (job.client == first || job.client == second) return;
-  if (!second || job.client->ahead() < second->ahead()) second = job.client;
-  if (!first || second->ahead() < first->ahead()) first.swap(second);
-}
-
-void Batcher::publish_anew() noexcept {
-  largest_ = 0;
-  least_ = {};
-  for (const auto& job : queue_) note_waiting(job);
-  publish();
+  std::size_t due = 0, largest = 0;
+  ComputeThread::Queued queued;
+  const ComputeThread::Client* first_early = nullptr;
+  for (const auto& job : queue_) {
+    const auto rank = rank_of(job, time);
+    if (!rank.early) {
+      due += job.queries;
+    } else if (rank.order < queued.least_early) {
+      first_early = job.client.get();
+      queued.least_early = rank.order;
+    }
+    largest = std::max(largest, job.queries);
+  }
+  if (first_early) queued.first_early = compute_.first_early(*first_early);
+  const double full = seconds_of_pass(std::max(largest, std::min(queued_queries_, most)), longest);
+  queued.next_seconds =
+      due == 0 ? full : std::min(full, kHardlyMore * seconds_of_pass(std::min(due, most), longest));
+  queued.early_pass = full;
+  queued.seconds = std::max(seconds_of(queued_queries_, longest), full);
+  queued.due_seconds = due == 0 ? 0 : std::max(seconds_of(due, longest), 1e-9);
+  compute_.set_queued(*seat_, queued);
 }
 
 double Batcher::seconds_of_pass(std::size_t queries, double longest) const {
   if (queries == 0) return 0;
   const double known = cost_.predict(queries);
-  return known > 0 || queries <= kFew ? std::min(known, longest) : longest;
+  if (queries <= kFew) return known;
+  return known > 0 ? std::min(known, longest) : longest;
 }
 
 double Batcher::seconds_left() const {
@@ -178,8 +198,26 @@ double Batcher::seconds_left() const {
   return std::min(left, std::max(0.0, computing_limit_ - passed));
 }
 
-double Batcher::seconds_of(std::size_t queries) const {
-  const double longest = longest_pass();
+double Batcher::urgency(std::size_t queries) const {
+  const double alone = cost_.predict_hopefully(queries);
+  return std::chrono::duration<double>(compute_.now().time_since_epoch()).count() +
+         kPatience * (alone == 0 ? kUnknown * static_cast<double>(queries) : alone);
+}
+
+double Batcher::price_of(std::size_t before, std::size_t queries, double longest) const {
+  const double alone = cost_.predict(queries);
+  if (alone == 0) return kUnknown;
+  const double more = seconds_of(before + queries, longest) - seconds_of(before, longest);
+  return std::max(0.0, more) * cost_.predict_hopefully(queries) / alone;
+}
+
+Batcher::Rank Batcher::rank_of(const Job& job, double virtual_time) {
+  const double more = job.client->more() - job.tags.more;
+  const bool early = job.tags.due + more > virtual_time;
+  return {early, early ? job.tags.early + more : job.urgent};
+}
+
+double Batcher::seconds_of(std::size_t queries, double longest) const {
   // A request of more has a pass of its own.
   const auto each = queue_.empty() ? 0 : queued_queries_ / queue_.size();
   const auto most = std::max(most_queries(longest), each), full = queries / most, rest = queries % most;
@@ -216,38 +254,55 @@ bool Batcher::too_many(std::size_t queries, double longest) const {
   return queries >= stopped_ && stopped_of_late(longest);
 }
 
-Result<void> Batcher::admit(const Caller& caller, std::size_t queries) {
+Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double longest) {
   const auto now = compute_.now();
-  if (too_many(queries, longest_pass())) return fail(ErrorCode::kResourceExhausted, kTooMany);
-  const auto share_of_it = shares_.find(caller.client);
-  const auto mine = (share_of_it == shares_.end() ? 0 : share_of_it->second.queries) + queries;
-  // Clients take turns: before this request go its client's own, and as many of every other client that has
-  // had as little or as much; all of those that have had less, none of those that have had more.
-  const auto most = most_queries(longest_pass());
-  std::size_t ahead = queued_queries_;
-  if (ahead + queries > most) {
-    ahead = 0;
-    const bool had_more = compute_.is_ahead(caller.client);
-    for (const auto& [client, share] : shares_) {
-      const bool has_had_more = share.client->ahead() > 0;
-      const auto before = has_had_more == had_more ? mine : had_more ? share.queries : 0;
-      ahead += client == caller.client ? share.queries : std::min(share.queries, before);
-    }
+  if (too_many(queries, longest)) return fail(ErrorCode::kResourceExhausted, kTooMany);
+  // If it is due, others that are go before it and share its pass, and early ones if that hardly makes it
+  // longer. If it is early, so do others that are, and passes of due ones come in between.
+  const auto most = most_queries(longest);
+  const auto tags = compute_.next_tags(caller.client);
+  const double time = compute_.virtual_time();
+  const bool due = tags.due <= time;
+  const Rank rank{!due, due ? urgency(queries) : tags.early};
+  std::vector<std::pair<Rank, std::size_t>> ahead;
+  std::size_t alike = queries;  // with those that come after it
+  for (const auto& job : queue_) {
+    const auto its = rank_of(job, time);
+    if (its.early != rank.early) continue;
+    alike += job.queries;
+    if (its <= rank) ahead.emplace_back(its, job.queries);
   }
-  const auto earlier = ahead % most + queries > most ? ahead : ahead - ahead % most;
-  auto before = seconds_of(earlier) + seconds_left();
-  // Others share its pass: all that waits now or, behind earlier passes, as many as a pass can have.
-  const auto own = earlier > 0 ? most : std::min(most, queued_queries_ + queries);
-  const auto pass = std::min(cost_.predict(std::max(own, queries)), longest_pass());
+  const auto all = queued_queries_ + queries, others = all - alike;
+  std::size_t passes = 1, own = 0;
+  double before = seconds_left();
+  if ((due ? alike : all) > most) {
+    std::sort(ahead.begin(), ahead.end());
+    ahead.emplace_back(rank, queries);
+    for (const auto& [its, more] : ahead) {
+      if (own > 0 && own + more > most) {
+        before += seconds_of_pass(own, longest);
+        alike -= own;
+        own = 0;
+        ++passes;
+      }
+      own += more;
+    }
+    // Behind earlier passes, as many as wait now come meanwhile.
+    if (passes > 1) alike *= 2;
+  }
+  own = std::max(queries, std::min(due ? alike : all, most));
+  const auto pass = std::min((due ? kHardlyMore : 1) * cost_.predict(own), longest);
   const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
-  before += compute_.others_before(*seat_, before, caller.client, wait);
+  before += compute_.others_before(
+      *seat_, {tags, before, passes, pass, due || all <= most ? 0 : seconds_of(others, longest)});
   const auto end = before + pass;
   // An overloaded server admits requests until the last one is just in time. Without a margin, one pass that
   // is slower than predicted would make all of them late.
   const bool idle = queue_.empty() && computing_ == 0;
   const std::chrono::duration<double> left =
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
-  const auto useful = idle ? left : kPartOfWait * left;
+  // Before a due request of the next pass come no more than are known.
+  const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
   const bool fits = before <= wait && end <= useful.count();
   // Only a pass corrects what is known of passes, say after a first one that read from a cold disk or had
   // many queries: of those that an idle server would refuse, or any that has made large passes only, some are
@@ -286,7 +341,9 @@ Batcher::Job Batcher::take(std::size_t at) {
   Job job = std::move(*where);
   queue_.erase(where);
   leave(job);
-  publish_anew();
+  const double longest = longest_pass();
+  hand_on(job, longest);
+  publish(longest);
   return job;
 }
 
@@ -297,7 +354,17 @@ void Batcher::leave(const Job& job) noexcept {
   if (--share->second.requests == 0) shares_.erase(share);
 }
 
-void Batcher::move_marked(std::vector<Job>& to) {
+void Batcher::hand_on(Job& job, double longest) noexcept {
+  const auto other =
+      std::find_if(queue_.begin(), queue_.end(), [&](const Job& one) { return one.client == job.client; });
+  if (other == queue_.end()) return;
+  const auto rest = shares_.find(job.caller.client)->second.queries;
+  const double part = std::max(0.0, job.price - price_of(rest, job.queries, longest));
+  job.price -= part;
+  other->price += part;
+}
+
+void Batcher::move_marked(std::vector<Job>& to, double longest) {
   // Not std::stable_partition: clang 19 refuses what gcc 12's library makes of it.
   to.reserve(to.size() + queue_.size());
   auto kept = queue_.begin();
@@ -311,14 +378,14 @@ void Batcher::move_marked(std::vector<Job>& to) {
     }
   }
   queue_.erase(kept, queue_.end());
-  publish_anew();
+  publish(longest);
 }
 
-void Batcher::mark_batch(double longest) {
-  // Whose turn it is: first those who will not be late, then those who have not had more than their share,
-  // then by Job::turn, and by arrival. Every fourth batch begins with the oldest request: small ones of ever
-  // new clients would go before a large one for ever.
-  const bool oldest = ++batches_ % 4 == 0;
+void Batcher::mark_batch(double longest, bool early) {
+  // Whose turn it is: first those who will not be late, and by rank. In a pass that begins with an early
+  // request, early ones come first.
+  const double time = compute_.virtual_time();
+  const bool alone = compute_.clients_that_wait() <= 1;
   auto most = most_queries(longest);
   // Passes that are cut to one size never show what another query costs. So some have fewer.
   if (most < std::min<std::size_t>(limits_.batch_max, queued_queries_) && ++cut_ % kProbeOfCut == 0) {
@@ -326,36 +393,33 @@ void Batcher::mark_batch(double longest) {
   }
   const auto end = compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
                                         seconds_of_pass(std::min(queued_queries_, most), longest)));
-  std::vector<std::tuple<bool, bool, double, std::size_t>> turns;
+  std::vector<std::tuple<bool, bool, Rank, std::size_t>> turns;
   turns.reserve(queue_.size());
   for (std::size_t i = 0; i < queue_.size(); ++i) {
-    const Job& job = queue_[i];
-    const double turn = oldest && i == 0 ? 0 : job.turn;
-    turns.emplace_back(job.caller.deadline <= end, job.client->ahead() > 0, turn, i);
+    const auto rank = rank_of(queue_[i], time);
+    turns.emplace_back(queue_[i].caller.deadline <= end, rank.early != early, rank, i);
   }
   std::sort(turns.begin(), turns.end());
 
   const AnyServer* server = nullptr;
   std::size_t queries = 0;
-  // Where the pass begins with clients that are not ahead: how many seconds it may take with others.
-  bool begins_ahead = false;
-  double others = 0;
-  for (const auto& [late, ahead, turn, i] : turns) {
+  // Where the pass begins with due requests of several clients: how many seconds it may take with early ones.
+  bool begins_early = alone;
+  double with_early = 0;
+  for (const auto& [late, after, rank, i] : turns) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
-    if (first) begins_ahead = ahead;
+    if (first) begins_early |= rank.early;
     if (!first && job.server.get() != server) continue;
-    if (ahead && !begins_ahead) {
-      if (others == 0) others = kHardlyMore * cost_.predict(queries);
-      if (cost_.predict_carefully(queries + job.queries) >= others) break;
+    if (rank.early && !begins_early) {
+      if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
+      if (cost_.predict_carefully(queries + job.queries) >= with_early) break;
     }
     if (!first && job.queries > most - std::min(queries, most)) break;
     server = job.server.get();
     queries += job.queries;
     job.leaves = true;
   }
-  share_of_pass_ =
-      static_cast<double>(queries) / static_cast<double>(std::max<std::size_t>(shares_.size(), 1));
 }
 
 void Batcher::refuse_hopeless() noexcept {
@@ -367,7 +431,8 @@ void Batcher::refuse_hopeless() noexcept {
     const auto now = compute_.now();
     const double longest = longest_pass();
     for (auto& job : queue_) job.leaves = job.caller.deadline <= now || too_many(job.queries, longest);
-    move_marked(hopeless);  // publishes anew whose turn it is after the last pass
+    move_marked(hopeless, longest);  // publishes anew whose turn it is after the last pass
+    for (auto& job : hopeless) hand_on(job, longest);
     lock.unlock();
     for (auto& job : hopeless) {
       if (job.caller.deadline > now) finish(job, fail(ErrorCode::kResourceExhausted, kTooMany));
@@ -379,21 +444,18 @@ void Batcher::refuse_hopeless() noexcept {
   }
 }
 
-void Batcher::next_batch(std::vector<Job>& batch) {
+void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   std::unique_lock lock(mutex_);
   if (queue_.empty() || stopping_) return;
   const double longest = longest_pass();  // as long as its clients wait
-  mark_batch(longest);
-  move_marked(batch);
+  batch.reserve(queue_.size());           // or what is marked would stay, and leave with another batch
+  mark_batch(longest, early);
+  move_marked(batch, longest);
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
   computing_since_ = compute_.now();
   computing_limit_ = computing_ > kFew ? longest : kNoLimit;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
-  for (const auto& job : batch) {
-    const double alone = cost_.predict(job.queries);
-    job.client->note_pass(alone > 0 && alone < predicted ? alone / predicted : 1);
-  }
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
 }
@@ -404,38 +466,21 @@ void Batcher::put_back(std::vector<Job>& batch) {
   stopped_ = computing_;
   stopped_after_ = computing_limit_;
   stopped_at_ = compute_.now();
-  for (const auto& job : batch) {
-    if (job.queries <= kFew) job.client->forgive_pass();
-  }
   if (batch.size() == 1) return;
   // May fail for lack of memory, before anything has changed but empty shares.
-  std::unordered_map<std::string, double> turns;
-  for (const auto& job : batch) {
-    shares_[job.caller.client].client = job.client;
-    auto& turn = turns[job.caller.client];
-    turn = std::max(turn, job.turn);
-  }
+  for (const auto& job : batch) shares_[job.caller.client];
   batch.reserve(batch.size() + queue_.size());
   queue_.insert(queue_.begin(), std::move_iterator(batch.begin()), std::move_iterator(batch.end()));
   for (std::size_t i = 0; i < batch.size(); ++i) {
     auto& job = queue_[i];
     job.leaves = std::find(gone_.begin(), gone_.end(), job.ticket) != gone_.end();
     auto& share = shares_.find(job.caller.client)->second;
-    share.turn = std::max(share.turn, job.turn);
     ++share.requests;
     share.queries += job.queries;
     queued_queries_ += job.queries;
   }
-  // What a client has sent since comes after that.
-  for (std::size_t i = batch.size(); i < queue_.size(); ++i) {
-    const auto before = turns.find(queue_[i].caller.client);
-    if (before == turns.end()) continue;
-    queue_[i].turn = before->second += static_cast<double>(queue_[i].queries);
-    auto& share = shares_.find(before->first)->second;
-    share.turn = std::max(share.turn, before->second);
-  }
   batch.clear();
-  move_marked(batch);
+  move_marked(batch, longest_pass());
 }
 
 void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
@@ -450,7 +495,6 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
     }
   }
   const std::lock_guard lock(mutex_);
-  fair_share_ += share_of_pass_;
   // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
   // pass took longer than with all of them or, while nothing is known, than any pass should. What part of
   // it they took is not known then.
@@ -484,6 +528,10 @@ void Batcher::compute(std::vector<Job>& batch) {
   limit.reset();  // callbacks have none
   const auto end = compute_.now();
   const double seconds = std::chrono::duration<double>(end - start).count();
+  try {
+    charge(batch, seconds, stopped);
+  } catch (const std::bad_alloc&) {  // then some do not pay
+  }
   if (stopped) {
     for (auto& reply : replies) reply = fail(ErrorCode::kResourceExhausted, kTooMany);
     ++metrics_.stopped_passes;
@@ -516,7 +564,27 @@ void Batcher::compute(std::vector<Job>& batch) {
   }
 }
 
+void Batcher::charge(std::vector<Job>& batch, double seconds, bool stopped) {
+  std::unordered_map<const ComputeThread::Client*, double> rest;  // of the pass
+  const std::lock_guard lock(mutex_);
+  const double all = cost_.predict(computing_);
+  std::unordered_map<const ComputeThread::Client*, std::size_t> asked;
+  for (const auto& job : batch) asked[job.client.get()] += job.queries;
+  for (auto& job : batch) {
+    // Nobody pays for a stopped pass who asked for few.
+    if (stopped && asked[job.client.get()] <= kFew) continue;
+    const double alone = cost_.predict_hopefully(job.queries);
+    double& left = rest.emplace(job.client.get(), seconds).first->second;
+    const bool only = asked[job.client.get()] == computing_;
+    const double part = std::min(left, !only && alone < all ? seconds * alone / all : seconds);
+    left -= part;
+    const double price = stopped ? 0 : std::exchange(job.price, 0);
+    compute_.settle(*job.client, job.tags, price, part);
+  }
+}
+
 void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
+  compute_.settle(*job.client, job.tags, std::exchange(job.price, 0), 0);
   try {
     const auto done = std::exchange(job.done, nullptr);
     done(std::move(reply), std::move(job.lease));
@@ -524,11 +592,11 @@ void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
   }
 }
 
-void Batcher::pass() noexcept {
+void Batcher::pass(bool early) noexcept {
   std::vector<Job> batch;
   // Only memory can run out here; whoever has no reply by then is told so, without allocating for it.
   try {
-    next_batch(batch);
+    next_batch(batch, early);
     if (!batch.empty()) compute(batch);
   } catch (...) {
   }

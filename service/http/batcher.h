@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -26,8 +27,7 @@ struct Caller {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
-/// Thread-safe. A client's requests are answered in order of arrival. When more wait than a batch holds,
-/// clients take turns (mark_batch).
+/// Thread-safe. When more wait than a batch holds, clients take turns (mark_batch).
 class Batcher {
  public:
   using Clock = std::chrono::steady_clock;
@@ -66,8 +66,8 @@ class Batcher {
   std::optional<Clock::time_point> ready_at() const;
   /// Unavailable for those whose deadline has passed; ResourceExhausted for those with too_many() queries.
   void refuse_hopeless() noexcept;
-  /// Answers the next batch, if there still is one.
-  void pass() noexcept;
+  /// Answers the next batch, if there still is one. `early`: it begins with a request that is not due.
+  void pass(bool early) noexcept;
 
  private:
   struct Job {
@@ -80,35 +80,42 @@ class Batcher {
     Caller caller;
     std::shared_ptr<ComputeThread::Client> client;
     Clock::time_point arrival;
-    /// fair_share_ when its client began to wait, and all queries that the client has sent since, this one's
-    /// included. The smallest is next.
-    double turn = 0;
+    double price = 0;   ///< the seconds that it takes alone, which its client pays for in advance
+    double urgent = 0;  ///< when it was sent, and longer the more it takes; of due ones, the least is next
+    ComputeThread::Tags tags{};
     bool leaves = false;  ///< the queue
+  };
+  /// The least is next.
+  struct Rank {
+    bool early;    ///< not due
+    double order;  ///< Job::urgent, or of early ones Tags::early
+    auto operator<=>(const Rank&) const = default;
   };
   struct Share {
     std::size_t requests = 0, queries = 0;
-    double turn = 0;  ///< of the client's newest request
-    std::shared_ptr<ComputeThread::Client> client;
   };
 
-  void next_batch(std::vector<Job>& batch);
+  void next_batch(std::vector<Job>& batch, bool early);
   void compute(std::vector<Job>& batch);
   void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
              Clock::time_point end);
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
   /// for any more, and one that was alone.
   void put_back(std::vector<Job>& batch);
-  static void finish(Job& job, Result<Bytes> reply) noexcept;
+  /// Each client pays for what its requests alone would have taken of the pass.
+  void charge(std::vector<Job>& batch, double seconds, bool stopped);
+  void finish(Job& job, Result<Bytes> reply) noexcept;
 
   // All under mutex_.
   /// Tells compute_ what waits.
-  void publish() noexcept;
-  /// Of what waits, for publish().
-  void note_waiting(const Job& job) noexcept;
-  void publish_anew() noexcept;
+  void publish(double longest) noexcept;
   /// Of the batch that is computed.
   double seconds_left() const;
-  double seconds_of(std::size_t queries) const;
+  double seconds_of(std::size_t queries, double longest) const;
+  /// The seconds that a request adds to `before` queries of its client.
+  double price_of(std::size_t before, std::size_t queries, double longest) const;
+  static Rank rank_of(const Job& job, double virtual_time);
+  double urgency(std::size_t queries) const;  ///< of a request that comes now
   /// Of one pass, which is stopped after `longest` seconds; as many while nothing is known.
   double seconds_of_pass(std::size_t queries, double longest) const;
   /// The seconds that a pass may take; about as many as one of three queries takes are always allowed.
@@ -123,16 +130,18 @@ class Batcher {
   bool stopped_of_late(double longest) const;
   /// Whether a request of so many is refused for that.
   bool too_many(std::size_t queries, double longest) const;
-  Result<void> admit(const Caller& caller, std::size_t queries);
+  Result<void> admit(const Caller& caller, std::size_t queries, double longest);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
   void note_arrival(Clock::time_point now);
   Job take(std::size_t at);
   void leave(const Job& job) noexcept;
+  /// One that left without being computed: what others of its client here cost without it, they pay.
+  void hand_on(Job& job, double longest) noexcept;
   /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
-  void move_marked(std::vector<Job>& to);
-  void mark_batch(double longest);
+  void move_marked(std::vector<Job>& to, double longest);
+  void mark_batch(double longest, bool early);
 
   const QueueOptions limits_;
   const LogSink log_;
@@ -142,11 +151,7 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
-  std::size_t largest_ = 0;            ///< queries of one request in the queue
-  ComputeThread::Clients least_;       ///< of those in the queue, the two that are least ahead
-  std::size_t batches_ = 0, cut_ = 0;  ///< cut_: those cut to a time while more was waiting
-  double share_of_pass_ = 0;           ///< what the pass adds to fair_share_ if it is not stopped
-  double fair_share_ = 0;  ///< queries that a client has had if it always waited and all had equally many
+  std::size_t cut_ = 0;  ///< batches that were cut to a time while more was waiting
   Ticket next_ticket_ = 1;
   PassCost cost_;
   static constexpr double kPartOfWait = 0.8;  ///< of a client's time; the rest is for wrong predictions
@@ -154,9 +159,12 @@ class Batcher {
       2.0 / 3;  ///< of max_queue_time, for all passes that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
   static constexpr std::size_t kFew = 3;
-  static constexpr double kNoLimit = 1e8;             ///< seconds
-  static constexpr double kLongBacklog = 60;          ///< seconds; more are not counted
-  static constexpr double kHardlyMore = 1.25;         ///< others may add to a pass
+  static constexpr double kNoLimit = 1e8;  ///< seconds
+  static constexpr double kUnknown =
+      0.5;  ///< seconds of a request, or to put in order, of a query, while nothing is known
+  /// Small requests go before larger ones that came before them by so many times what those take.
+  static constexpr double kPatience = 2;
+  static constexpr double kHardlyMore = 1.25;         ///< early requests may add to a pass
   static constexpr double kMuchLonger = 1.5;          ///< then what was stopped is tried again
   static constexpr std::chrono::seconds kOfLate{20};  ///< a stopped pass is remembered for so long
   static constexpr std::size_t kProbe = 4;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "batcher.h"
@@ -14,39 +13,27 @@ namespace pirx::http {
 namespace {
 
 constexpr double kBusyTime = 5;  ///< seconds that count as of late
+/// Who takes less than so much of an equal share is always due. With whole shares, four that take all they
+/// can get in turn would be due, too.
+constexpr double kPartOfShare = 0.5;
+/// Each client's share of the time is at least one of so many parts. Otherwise, where very many wait, who has
+/// had a little would be early for long.
+constexpr std::size_t kMostShares = 20;
+/// Seconds of virtual time: what a client has had before is forgotten after 20 s of the clock if nobody else
+/// waits, and after 400 s among 20 or more.
+constexpr double kMostEarly = 10;
+constexpr double kLongPass =
+    2.3;  ///< seconds; those of few queries at slow databases, as no others may be so long
+constexpr double kDuePerEarly = 3;                     ///< seconds of due requests for each of early ones
+constexpr std::chrono::milliseconds kLeastAdvance{1};  ///< at a time, as it takes time itself
 
 double seconds_of(ComputeThread::Clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-/// Of two queues, the one with the smaller turn comes next. Those that stand back come first if they are owed
-/// time.
-using Turn = std::tuple<bool, double, double>;
-Turn turn_of(bool stands_back, double owed, double least_ahead, double used, double waits_since) {
-  if (stands_back) return {owed <= 0, least_ahead, waits_since};
-  return {owed > 0, used, waits_since};
-}
-
-/// What those that stand back are owed for each second of a pass: where there are others, one, and three less
-/// of their own.
-double owes(bool both, bool stands_back) { return both ? (stands_back ? -3 : 1) : 0; }
-/// After a pass. Where only queues of one kind wait, nothing is saved up, and what was had too much is
-/// forgiven.
-double owed_after(double owed, double owes, double seconds) {
-  return owes != 0 ? owed + owes * seconds : std::min(0.0, owed + seconds);
-}
-
-constexpr double kMostAhead = 10;  ///< seconds; or who has had much for an hour would pay for it as long
-/// Each client's share of the time is at least one of so many parts. Otherwise, where very many wait, those
-/// that are gone would be remembered for long.
-constexpr std::ptrdiff_t kMostShares = 20;
-/// Who takes less than so much of an equal share goes before those who take all that they can get.
-constexpr double kPartOfShare = 0.5;
-constexpr std::chrono::milliseconds kLeastForgiven{1};  ///< at a time, as it takes time itself
-
-constexpr auto is_forgotten = [](const auto& entry) {
-  return entry.second.use_count() == 1 && entry.second->ahead() == 0;
-};
+/// A pass is due so many seconds after its queue's last one: then queues that always wait have equal times,
+/// and short passes do not wait for long. The longest wait longer, for others have little time after them.
+double patience(double pass) { return pass * std::clamp(std::pow(pass / kLongPass, 3), 1.0, 4.0); }
 
 }  // namespace
 
@@ -87,7 +74,9 @@ void ComputeThread::notify() noexcept {
 std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (clients_.size() >= sweep_at_) {
-    std::erase_if(clients_, is_forgotten);
+    std::erase_if(clients_, [this](const auto& entry) {
+      return entry.second.use_count() == 1 && entry.second->finish_ <= virtual_;
+    });
     sweep_at_ = 64 + 2 * clients_.size();
   }
   const auto known = clients_.find(name);
@@ -95,31 +84,70 @@ std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& 
   return clients_.emplace(name, std::make_shared<Client>()).first->second;
 }
 
-bool ComputeThread::is_ahead(const std::string& name) const {
+double ComputeThread::virtual_time() const {
   const std::lock_guard lock(mutex_);
-  const auto known = clients_.find(name);
-  return known != clients_.end() && known->second->ahead() > 0;
+  return virtual_now();
 }
 
-void ComputeThread::forgive() noexcept {
+double ComputeThread::virtual_now() const {
+  return virtual_ +
+         std::chrono::duration<double>(now() - advanced_).count() * kPartOfShare /
+             static_cast<double>(std::clamp<std::size_t>(waiting_ == 0 ? 1 : active_, 1, kMostShares));
+}
+
+ComputeThread::Tags ComputeThread::tags_of(const Client& client) const {
+  const double time = virtual_now(), finish = std::min(client.finish_, time + kMostEarly + client.waiting_);
+  const double early = std::min(client.early_finish_, early_virtual_ + kMostEarly + client.waiting_);
+  return {std::max(time, finish), std::max(early_virtual_, early), client.more_,
+          client.round_ + (finish <= time)};
+}
+
+ComputeThread::Tags ComputeThread::next_tags(const std::string& client) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = clients_.find(client);
+  static const Client unknown;
+  return tags_of(known == clients_.end() ? unknown : *known->second);
+}
+
+ComputeThread::Tags ComputeThread::enter(Client& client, double seconds) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto tags = tags_of(client);
+  client.round_ = tags.round;
+  client.finish_ = tags.due + seconds;
+  client.early_finish_ = tags.early + seconds;
+  client.waiting_ += seconds;
+  return tags;
+}
+
+void ComputeThread::settle(Client& client, const Tags& tags, double price, double seconds) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (seconds >= price || tags.round == client.round_) client.finish_ += seconds - price;
+  client.early_finish_ += seconds - price;
+  client.waiting_ -= price;
+  if (seconds > price) client.more_ = client.more_ + seconds - price;
+}
+
+double ComputeThread::first_early(const Client& client) const {
+  const std::lock_guard lock(mutex_);
+  return client.early_finish_ - client.waiting_;
+}
+
+std::size_t ComputeThread::clients_that_wait() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+void ComputeThread::advance_virtual_time() noexcept {
   const auto time = now();
-  const std::chrono::duration<double> passed = time - forgiven_until_;
-  if (passed < kLeastForgiven) return;
-  forgiven_until_ = time;
-  const auto wait = std::count_if(clients_.begin(), clients_.end(),
-                                  [](const auto& entry) { return entry.second.use_count() > 1; });
-  share_ = kPartOfShare / static_cast<double>(std::clamp<std::ptrdiff_t>(wait, 1, kMostShares));
-  for (const auto& [name, client] : clients_)
-    client->ahead_ = std::clamp(client->ahead_ - passed.count() * share_, 0.0, kMostAhead);
-  std::erase_if(clients_, is_forgotten);
-}
-
-double ComputeThread::ahead_of(const Client& client) const {
-  return client.ahead_ + client.in_pass_ * running_seconds_;
-}
-
-double ComputeThread::used_of(const Seat& seat) const {
-  return seat.has_work_ ? seat.used_.load() : now_used_;
+  if (time - advanced_ < kLeastAdvance) return;
+  virtual_ = virtual_now();
+  advanced_ = time;
+  waiting_ = active_ = 0;
+  for (const auto& [name, client] : clients_) {
+    const bool waits = client.use_count() > 1;
+    waiting_ += waits;
+    active_ += waits || client->finish_ > virtual_;
+  }
 }
 
 double ComputeThread::busy_of(const Seat& seat) const {
@@ -127,150 +155,82 @@ double ComputeThread::busy_of(const Seat& seat) const {
   return seat.busy_ * std::exp((seconds_of(seat.last_pass_end_) - seconds_of(now())) / kBusyTime);
 }
 
-void ComputeThread::set_queued(Seat& seat, double seconds, double next, std::size_t clients,
-                               const Clients& least) noexcept {
-  const std::lock_guard lock(mutex_);
-  seat.queued_seconds_ = seconds;
-  seat.next_seconds_ = next;
-  if (seat.waiting_ == 0 && clients > 0) seat.waits_since_ = now();
-  seat.waiting_ = clients;
-  seat.least_ = least;
+bool ComputeThread::goes_before(Clock::time_point due_since, double pass, double early_pass) const {
+  const double part = kDuePerEarly * early_pass;
+  return seconds_of(due_since) + std::min(pass, part) <= seconds_of(early_since_) + part;
 }
 
-/// What pick() and step() will do, as far as can be told: only two clients of each queue are known, and that
-/// as much comes to it as of late.
-class ComputeThread::Forecast {
- public:
-  /// A pass counts for `shortest` seconds at least, so that there are not too many.
-  Forecast(const ComputeThread& thread, const Seat& seat, const std::string& client, double shortest)
-      : share_(thread.share_) {
-    clients_.push_back({nullptr, 1});
-    const auto known = thread.clients_.find(client);
-    const auto* const caller = known == thread.clients_.end() ? nullptr : known->second.get();
-    clients_.push_back({caller, caller ? thread.ahead_of(*caller) : 0});
-    const auto index_of = [&](const Client* of) -> std::size_t {
-      if (of == nullptr) return kNone;
-      for (std::size_t i = kCaller; i < clients_.size(); ++i) {
-        if (clients_[i].of == of) return i;
-      }
-      clients_.push_back({of, thread.ahead_of(*of)});
-      return clients_.size() - 1;
-    };
-    for (const auto& one : thread.seats_) {
-      const bool mine = one.get() == &seat;
-      if (!mine && one->queued_seconds_ == 0) continue;
-      if (mine) mine_ = queues_.size();
-      const bool pays = one == thread.running_ && !thread.chosen_stands_back_;
-      std::size_t least[] = {index_of(one->least_[0].get()), index_of(one->least_[1].get())};
-      if (mine && (least[0] == kNone || clients_[kCaller].ahead < clients_[least[0]].ahead)) {
-        least[1] = least[0];
-        least[0] = kCaller;
-      }
-      queues_.push_back({one->queued_seconds_,
-                         std::max(one->next_seconds_, shortest),
-                         thread.used_of(*one) + (pays ? thread.running_seconds_ : 0),
-                         seconds_of(one->waiting_ > 0 ? one->waits_since_ : thread.now()),
-                         thread.busy_of(*one),
-                         {least[0], least[1]},
-                         is_ahead(least[1]) ? 0 : std::max<std::size_t>(one->waiting_, 2) - 2});
-    }
-    owed_ = thread.owed_ + (thread.running_ ? thread.running_owes_ * thread.running_seconds_ : 0);
-  }
+void ComputeThread::set_queued(Seat& seat, const Queued& queued) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!seat.queued_.due()) seat.due_since_ = now();
+  seat.queued_ = queued;
+}
 
-  /// Seconds of others until the caller's queue has had `own` and comes next. Stops at `enough`.
-  double others_before(double own, double enough, double now) {
-    double others = 0;
-    while (others < enough) {
-      Queue* next = nullptr;
-      Turn turn;
-      bool seen[2] = {}, next_back = false;
-      for (auto& queue : queues_) {
-        const bool mine = &queue == &queues_[mine_];
-        if (!mine && queue.seconds <= 0) continue;
-        const bool back = is_ahead(queue.least[0]) && is_ahead(queue.least[1]) && queue.more == 0;
-        seen[back] = true;
-        const auto its = turn_of(back, owed_, clients_[queue.least[0]].ahead, queue.used, queue.since);
-        if (next && turn <= its) continue;
-        next = &queue;
-        turn = its;
-        next_back = back;
-      }
-      const bool mine = next == &queues_[mine_];
-      if (mine && own <= 0) break;
-      const double seconds = std::min(next->pass, mine ? own : next->seconds);
-      if (mine) {
-        own -= seconds;
-      } else {
-        others += seconds;
-      }
-      if (is_ahead(next->least[0]) && next->more > 0) --next->more;
-      now += seconds;
-      next->seconds -= seconds;
-      next->since = now;
-      if (!next_back) next->used += seconds;
-      for (auto& queue : queues_) {
-        queue.comes += queue.busy * seconds;
-        if (queue.comes < queue.pass) continue;
-        queue.seconds += queue.pass;
-        queue.comes -= queue.pass;
-      }
-      for (std::size_t i = kCaller; i < clients_.size(); ++i)
-        clients_[i].ahead = std::max(0.0, clients_[i].ahead - seconds * share_);
-      if (next->least[0] != kNone) clients_[next->least[0]].ahead += seconds;
-      if (next->least[1] != kNone && !next_back) clients_[next->least[1]].ahead += seconds;
-      owed_ = owed_after(owed_, owes(seen[0] && seen[1], next_back), seconds);
-    }
-    return others;
-  }
-
- private:
-  struct Known {
-    const Client* of;
-    double ahead;
-  };
-  struct Queue {
-    double seconds, pass, used, since, busy;
-    std::array<std::size_t, 2> least;  ///< in clients_
-    std::size_t more;                  ///< that are probably not ahead, as `least` are not
-    double comes = 0;                  ///< less than a pass; or passes would get shorter and shorter
-  };
-  static constexpr std::size_t kNone = 0, kCaller = 1;  ///< in clients_: no client, which is ahead
-  bool is_ahead(std::size_t client) const { return clients_[client].ahead > 0; }
-
-  double share_, owed_ = 0;
-  std::vector<Known> clients_;
-  std::vector<Queue> queues_;
-  std::size_t mine_ = 0;
-};
-
-double ComputeThread::others_before(const Seat& seat, double before, const std::string& client,
-                                    double enough) const {
+double ComputeThread::others_before(const Seat& seat, const Wish& wish) const {
   const std::lock_guard lock(mutex_);
   const auto time = now();
-  // One that is overdue may take as long again as it is overdue.
-  const double left = running_ ? std::abs(std::chrono::duration<double>(running_until_ - time).count()) : 0;
-  const bool runs = running_.get() == &seat;  // then `before` has what is left of its pass
-  Forecast forecast(*this, seat, client, enough / 64);
-  return forecast.others_before(before - (runs ? left : 0), enough, seconds_of(time) + left) +
-         (runs ? 0 : left);
+  // One that is overdue may take as long again as it is overdue. That of this queue is in `before`.
+  const double left = running_ && running_.get() != &seat
+                          ? std::abs(std::chrono::duration<double>(running_until_ - time).count())
+                          : 0;
+  const bool due = wish.tags.due <= virtual_now();
+  const auto turn_of = [&](Clock::time_point since, double pass) {
+    return seconds_of(since) + patience(pass);
+  };
+  const auto since = seat.queued_.due() ? seat.due_since_ : time;
+  const double own_turn = turn_of(since, wish.pass);
+  double others = left;
+  for (int i = 0; i < 2; ++i) {  // what comes meanwhile follows from how long it is
+    const double meanwhile = wish.before + others;
+    double before = 0, early = 0, early_pass = 0, others_due = wish.due_seconds;
+    if (others_due > 0) others_due += busy_of(seat) * meanwhile;
+    for (const auto& other : seats_) {
+      if (other.get() == &seat) continue;
+      const Queued& queued = other->queued_;
+      const double come = busy_of(*other) * meanwhile;
+      if (due) {
+        const bool first = turn_of(other->due_since_, queued.next_seconds) <= own_turn;
+        const double turns =
+            static_cast<double>(wish.passes - !first) * std::max(patience(wish.pass), queued.next_seconds);
+        if (queued.due()) before += std::min(queued.due_seconds + come, turns);
+        if (queued.early()) {
+          early += queued.seconds - queued.due_seconds;
+          early_pass = std::max(early_pass, queued.early_pass);
+        }
+      } else if (queued.seconds > 0) {
+        if (queued.least_early < wish.tags.early) before += queued.seconds - queued.due_seconds;
+        others_due += queued.due_seconds + come;
+      }
+    }
+    // Those with early requests have their turn next, or when others have had their part.
+    if (early > 0) {
+      const bool first = early_waits_ && !goes_before(since, wish.pass, early_pass);
+      const double turns = std::floor((wish.before + left + before) / (kDuePerEarly * early_pass));
+      early = std::min(early, std::max<double>(first, turns) * early_pass);
+    }
+    if (!due) before += std::min(others_due, kDuePerEarly * (wish.before + before + wish.pass));
+    others = left + before + early;
+  }
+  return others;
 }
 
 ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const {
   const std::lock_guard lock(mutex_);
   const auto since = now() - std::chrono::minutes(1);
   Others all{};
-  const bool alike = seat.least_[0] && stands_back(seat);
-  double longest_of_back = 0;
+  const bool alike = seat.queued_.early() && !seat.queued_.due();
+  double longest_early = 0;
   for (const auto& other : seats_) {
     if (other.get() == &seat) continue;
     all.lately |= other->last_pass_ > since;
-    if (other->queued_seconds_ == 0 && other != running_) continue;
-    const double pass = std::max(other->next_seconds_, other == running_ ? running_seconds_ : 0.0);
-    // Of those that stand back, a request waits for one, unless its own queue does.
-    const bool back = !alike && other->least_[0] && stands_back(*other);
-    all.wait += !back || longest_of_back == 0;
-    all.seconds += back ? std::max(0.0, pass - longest_of_back) : pass;
-    if (back) longest_of_back = std::max(longest_of_back, pass);
+    const Queued& queued = other->queued_;
+    if (queued.seconds == 0 && other != running_) continue;
+    const double pass = std::max(queued.next_seconds, other == running_ ? running_seconds_ : 0.0);
+    // Of those with early requests only, a due one waits for one.
+    const bool early = !alike && queued.early() && !queued.due();
+    all.wait += !early || longest_early == 0;
+    all.seconds += early ? std::max(0.0, pass - longest_early) : pass;
+    if (early) longest_early = std::max(longest_early, pass);
   }
   return all;
 }
@@ -285,63 +245,66 @@ void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
                                          std::chrono::duration<double>(running_seconds_));
 }
 
-std::shared_ptr<ComputeThread::Seat> ComputeThread::pick(std::optional<Clock::time_point>& next) {
-  std::shared_ptr<Seat> chosen;
-  Turn least;
-  stands_back_seen_[0] = stands_back_seen_[1] = false;
+ComputeThread::Turn ComputeThread::pick(std::optional<Clock::time_point>& next) {
+  std::shared_ptr<Seat> due, early;
+  double due_at = kNever, early_tag = kNever, early_pass = 0, first_early = 0;
   const auto time = now();
   for (const auto& seat : looked_at_) {
     const auto ready = seat->batcher_->ready_at();
-    const bool had_work = seat->has_work_.exchange(ready.has_value());
     if (!ready) continue;
-    if (!had_work) seat->used_ = now_used_;
     if (*ready > time) {
       next = next ? std::min(*next, *ready) : *ready;
       continue;
     }
     const std::lock_guard lock(mutex_);
-    const bool back = stands_back(*seat);
-    stands_back_seen_[back] = true;
-    if (back) seat->used_ = std::max(seat->used_.load(), now_used_);
-    const auto turn = turn_of(back, owed_, seat->least_[0] ? seat->least_[0]->ahead() : 0, seat->used_,
-                              seconds_of(seat->waits_since_));
-    if (chosen && least <= turn) continue;
-    chosen = seat;
-    least = turn;
-    chosen_stands_back_ = back;
+    const Queued& queued = seat->queued_;
+    const double at = seconds_of(seat->due_since_) + patience(queued.next_seconds);
+    if (queued.due() && (!due || at < due_at)) {
+      due = seat;
+      due_at = at;
+    }
+    if (queued.early() && (!early || queued.least_early < early_tag)) {
+      early = seat;
+      early_tag = queued.least_early;
+      first_early = queued.first_early;
+      early_pass = queued.early_pass;
+    }
   }
-  return chosen;
+  const std::lock_guard lock(mutex_);
+  if (early && !early_waits_) early_since_ = std::max(early_since_, time);
+  early_waits_ = early != nullptr;
+  if (!early || (due && goes_before(due->due_since_, due->queued_.next_seconds, early_pass)))
+    return {due, false};
+  early_virtual_ = std::max(early_virtual_, std::min(early_tag, first_early));
+  return {early, true};
 }
 
 bool ComputeThread::step(std::optional<Clock::time_point>& next) noexcept {
   std::unique_lock lock(mutex_);
-  forgive();
+  advance_virtual_time();
   picking_ = true;
   looked_at_.assign(seats_.begin(), seats_.end());
   lock.unlock();
   for (const auto& seat : looked_at_) seat->batcher_->refuse_hopeless();
-  const auto chosen = pick(next);
+  const auto [chosen, early] = pick(next);
   lock.lock();
   picking_ = false;
   looked_at_.clear();
   changed_.notify_all();
   if (!chosen) return false;
   if (std::find(seats_.begin(), seats_.end(), chosen) == seats_.end()) return true;
-  now_used_ = std::max(now_used_, chosen->used_.load());
-  running_owes_ = owes(stands_back_seen_[0] && stands_back_seen_[1], chosen_stands_back_);
   running_ = chosen;
   running_seconds_ = 0;
   const auto start = running_until_ = now();
   lock.unlock();
-  chosen->batcher_->pass();
+  chosen->batcher_->pass(early);
   const std::chrono::duration<double> took = now() - start;
   lock.lock();
-  for (const auto& [name, client] : clients_)
-    client->ahead_ = client->ahead_ + client->in_pass_.exchange(0) * took.count();
-  owed_ = owed_after(owed_, running_owes_, took.count());
-  if (!chosen_stands_back_) chosen->used_ = chosen->used_ + took.count();
-  chosen->busy_ = busy_of(*chosen) + 1 - std::exp(-took.count() / kBusyTime);
-  chosen->last_pass_end_ = chosen->waits_since_ = now();
+  if (!early) {
+    chosen->busy_ = busy_of(*chosen) + 1 - std::exp(-took.count() / kBusyTime);
+    chosen->last_pass_end_ = now();
+  }
+  (early ? early_since_ : chosen->due_since_) = now();
   running_.reset();
   changed_.notify_all();
   return true;

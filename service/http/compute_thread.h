@@ -3,12 +3,11 @@
 // once would only delay each other.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,33 +20,53 @@ namespace pirx::http {
 
 class Batcher;
 
-/// Runs passes of the queues that are ready, one at a time. Queues where only clients wait that have had more
-/// than an equal share of the time stand back: together they have a quarter of it, while others wait. Among
-/// those that do not, it takes the one that has had the least time since it was empty, or has waited longest;
-/// a queue that was empty or stood back does not save up time, and what it has while it stands back does not
-/// count. Among those that do, it takes the one of the client that has had least. Thread-safe.
+/// Runs passes of the queues that are ready, one at a time, so that clients have equal shares of the time.
+/// This is start-time fair queueing (Goyal, Vin, Cheng 1996), twice. A request is due when a virtual time
+/// that follows the clock has come to its tag: when all that its client asked before would be done if the
+/// client had half of an equal share. Who takes less than that is always due. Requests that are not due are
+/// early, and have tags in another virtual time, which follows what is computed.
+///
+/// Due requests go before early ones, except that the early ones have a quarter of the time together. Of the
+/// queues with due requests, the one comes next that has waited longest, less what its pass takes; of those
+/// with early ones, the one with the least tag. Thread-safe.
 class ComputeThread {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// A client with requests in some queue, or in the pass that runs.
+  /// A client with requests in some queue, or that has had more than its share.
   class Client {
-   public:
-    /// Seconds that passes of its requests alone would have taken, beyond an equal share of the time. Who
-    /// waits does not save up, and who comes back pays.
-    double ahead() const noexcept { return ahead_; }
-    /// It has a request in the pass that runs, which alone would take this part of it. On this thread, from
-    /// within the pass.
-    void note_pass(double part) noexcept { in_pass_ = std::min(1.0, in_pass_ + part); }
-    /// That pass was in vain, and not because of what this client asked.
-    void forgive_pass() noexcept { in_pass_ = 0; }
-
-   private:
     friend class ComputeThread;
-    std::atomic<double> ahead_{0};
-    std::atomic<double> in_pass_{0};
+    // Under mutex_.
+    double finish_ = 0;        ///< virtual time at which all that it asked will be done
+    double early_finish_ = 0;  ///< the same where all of it is early
+    double waiting_ = 0;       ///< prices of its requests that wait
+    std::uint64_t round_ = 0;
+    std::atomic<double> more_{0};
+
+   public:
+    /// By how many seconds its requests have taken longer than their prices, in all.
+    double more() const noexcept { return more_; }
   };
-  using Clients = std::array<std::shared_ptr<const Client>, 2>;
+  /// Of a request.
+  struct Tags {
+    double due;           ///< it is due when virtual_time() has come to that
+    double early;         ///< of requests that are early, the least is next
+    double more;          ///< Client::more() then; what comes to that later comes to both
+    std::uint64_t round;  ///< how often its client has begun anew, with all paid for
+  };
+
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  /// What waits in a queue, in predicted seconds of passes.
+  struct Queued {
+    double seconds = 0;       ///< of all
+    double due_seconds = 0;   ///< of those that are due
+    double next_seconds = 0;  ///< of its next pass, and of one that begins with an early request
+    double early_pass = 0;
+    double least_early = kNever;  ///< the least tag of those that are not due
+    double first_early = 0;       ///< Client's first_early() of that one
+    bool due() const noexcept { return due_seconds > 0; }
+    bool early() const noexcept { return least_early < kNever; }
+  };
 
   /// A queue's place. Made by add(), used by its queue only.
   class Seat {
@@ -56,16 +75,11 @@ class ComputeThread {
     explicit Seat(Batcher& batcher) : batcher_(&batcher) {}
     Batcher* const batcher_;
     // Under mutex_.
-    double queued_seconds_ = 0, next_seconds_ = 0;
-    std::size_t waiting_ = 0;  ///< clients
-    Clients least_;            ///< of those that wait, the two that are least ahead
+    Queued queued_;
+    Clock::time_point due_since_{};  ///< since its last pass, or since something is due
     Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began
     Clock::time_point last_pass_end_{};
-    Clock::time_point waits_since_{};  ///< since its last pass, or since it was empty
     double busy_ = 0;  ///< the part of the time that it computed, of late, when that pass ended
-    // Written by the thread.
-    std::atomic<double> used_{0};  ///< seconds of passes since it was empty, and what others had had then
-    std::atomic<bool> has_work_{false};
   };
 
   ComputeThread();
@@ -84,23 +98,38 @@ class ComputeThread {
 
   /// The client of that name; whoever has a request of it in a queue keeps this.
   std::shared_ptr<Client> client(const std::string& name);
-  bool is_ahead(const std::string& name) const;
+  double virtual_time() const;
+  /// What enter() would give now.
+  Tags next_tags(const std::string& client) const;
+  /// The tags of the next request of that client, which alone takes so many seconds.
+  Tags enter(Client& client, double seconds) noexcept;
+  /// A request that had that price waits no more, and took so many seconds. Of what virtual time has paid for
+  /// since, nothing is given back.
+  void settle(Client& client, const Tags& tags, double price, double seconds) noexcept;
+  /// The early tag that the first of its waiting requests would have if it came now.
+  double first_early(const Client& client) const;
 
-  /// What waits in this queue: predictions of how long its passes will take, and the next of them; how many
-  /// clients, and the two that are least ahead (or one, or none).
-  void set_queued(Seat& seat, double seconds, double next, std::size_t clients,
-                  const Clients& least) noexcept;
-  /// How long other queues will compute before the pass of this one that begins after it has computed for
-  /// `before` seconds, and is for `client`, if as much comes to them as of late. If that is `enough` or more,
-  /// some number that is.
-  double others_before(const Seat& seat, double before, const std::string& client, double enough) const;
+  void set_queued(Seat& seat, const Queued& queued) noexcept;
+  /// A request and what its own queue does before it.
+  struct Wish {
+    Tags tags;
+    double before;       ///< seconds until its pass could begin, if there were no other queues
+    std::size_t passes;  ///< of its queue, its own included
+    double pass;         ///< seconds of one
+    double due_seconds;  ///< of its queue, if it is early and is not answered with these
+  };
+  /// How long other queues will compute before the pass of that request begins, if as much comes to them as
+  /// of late.
+  double others_before(const Seat& seat, const Wish& wish) const;
   /// What the other queues want of this thread.
   struct Others {
-    std::size_t wait;  ///< how many of them wait or compute; those that stand back are one
+    std::size_t wait;  ///< how many of them wait or compute; those with early requests only are one
     bool lately;       ///< whether one of them computed within a minute
     double seconds;    ///< of one pass of each of these, predicted
   };
   Others others_that_compute(const Seat& seat) const;
+  /// How many clients wait or are in the pass that runs.
+  std::size_t clients_that_wait() const;
 
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
   void note_pass(Seat& seat, double seconds) noexcept;
@@ -110,43 +139,40 @@ class ComputeThread {
   bool step(std::optional<Clock::time_point>& next) noexcept;
 
  private:
+  struct Turn {
+    std::shared_ptr<Seat> seat;
+    bool early;  ///< whether the pass begins with an early request
+  };
   void run() noexcept;
-  /// Time has passed, of which each client that waits could have had an equal part.
-  void forgive() noexcept;
+  Turn pick(std::optional<Clock::time_point>& next);
   // Under mutex_.
-  class Forecast;
-  double ahead_of(const Client& client) const;  ///< with the pass that runs
-  bool stands_back(const Seat& seat) const {
-    return std::all_of(seat.least_.begin(), seat.least_.end(),
-                       [this](const auto& client) { return !client || ahead_of(*client) > 0; });
-  }
-  double used_of(const Seat& seat) const;
+  void advance_virtual_time() noexcept;
+  double virtual_now() const;
+  Tags tags_of(const Client& client) const;  ///< of a request that comes now
   double busy_of(const Seat& seat) const;
-  /// The ready seat whose turn it is, null when none is ready; `next` is when one will be.
-  std::shared_ptr<Seat> pick(std::optional<Clock::time_point>& next);
+  /// Whether a due pass goes before those that begin with early requests.
+  bool goes_before(Clock::time_point due_since, double pass, double early_pass) const;
 
   const std::function<Clock::time_point()> clock_;  ///< null: the machine's
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  /// Those that wait, those that are ahead, and some that are gone.
+  /// Those that wait, those that have had more than their share, and some that are gone.
   std::unordered_map<std::string, std::shared_ptr<Client>> clients_;
-  double share_ = 1;  ///< of each that waits
-  Clock::time_point forgiven_until_ = now();
-  std::size_t sweep_at_ = 64;  ///< when it has so many, those are erased
+  /// When virtual time last advanced: clients that waited; these, and those that had had more than their
+  /// share.
+  std::size_t waiting_ = 1, active_ = 1;
+  double virtual_ = 0, early_virtual_ = 0;
+  Clock::time_point advanced_ = now();
+  std::size_t sweep_at_ = 64;  ///< when it has so many clients, those are erased that are gone
   std::vector<std::shared_ptr<Seat>> seats_;
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
   bool picking_ = false;
+  Clock::time_point early_since_{};  ///< since the last pass that began with one, or since one waits
+  bool early_waits_ = false;
   std::shared_ptr<Seat> running_;
   Clock::time_point running_until_{};  ///< predicted
   double running_seconds_ = 0;         ///< predicted, of the whole pass
-  double now_used_ = 0;  ///< used_ of the queue that the last pass was of; written by the thread
-  /// Seconds that those queues are owed that stand back: one for each that others have while they wait, and
-  /// three less for each that they have.
-  double owed_ = 0;
-  double running_owes_ = 0;        ///< what the pass that runs adds to that, for each second
-  bool stands_back_seen_[2] = {};  ///< whether some ready queue does not, and does, as pick() has seen
-  bool chosen_stands_back_ = false;
   bool woken_ = false, stopping_ = false;
   std::thread thread_;  ///< last: it starts when everything else exists
 };

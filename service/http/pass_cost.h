@@ -53,7 +53,13 @@ class PassCost {
     return then > 0 ? t / then * line_->at(wanted) : t;
   }
 
-  /// At least that, and what the largest pass of the last ten minutes says: less than it in proportion
+  /// As predict(), but in proportion for fewer queries than in any pass so far.
+  double predict_hopefully(std::size_t queries) const noexcept {
+    const double part = static_cast<double>(queries) * passes_;
+    return predict(queries) * (line_ || part >= q_ ? 1 : part / q_);
+  }
+
+  /// At least predict(), and what the largest pass of the last ten minutes says: less than it in proportion
   /// between the passes of late and that one, more than it in proportion to the queries. How long small
   /// passes take says little about what so many queries add.
   double predict_carefully(std::size_t queries) const noexcept {

@@ -191,6 +191,23 @@ TEST(Batcher, CancelledWhileItsWindowRunsLeavesAnIdleBatcher) {
   EXPECT_TRUE(rig.answers.wait_for(1));
 }
 
+// Or it would be answered, and those at other databases, for next to nothing.
+TEST(Batcher, ARequestThatWasCancelledIsPaidForByThoseBehindIt) {
+  Rig rig(patient(1ms, 256, 10));
+  rig.teach(200ms);
+  rig.hold_with_one();
+  const auto first = rig.submit("a1", 1, {"a"});
+  ASSERT_TRUE(first);
+  const auto second = rig.submit("a2", 1, {"a"});
+  ASSERT_TRUE(second);
+  const auto owed = [&] { return rig.compute.next_tags("a").due - rig.compute.virtual_time(); };
+  EXPECT_TRUE(rig.batcher.cancel(*first));
+  EXPECT_GT(owed(), 0.1);
+  EXPECT_TRUE(rig.batcher.cancel(*second));
+  EXPECT_LT(owed(), 0.1);
+  rig.fake->release();
+}
+
 TEST(Batcher, CancelIsTooLateOnceComputing) {
   Rig rig(patient(1ms, 256, 10));
   rig.fake->hold();
@@ -340,35 +357,36 @@ TEST(Batcher, ClientsTakeTurnsWhenMoreWaitThanABatchHolds) {
   for (const char* text : {"a1", "a2", "a3", "a4", "a5", "a6", "a7"}) ASSERT_TRUE(rig.submit(text, 1, {"a"}));
   ASSERT_TRUE(rig.submit("b1", 1, {"b"}));
   ASSERT_TRUE(rig.submit("b2", 1, {"b"}));
-  ASSERT_TRUE(rig.submit("c1", 2, {"c"}));  // two queries: its turn is that of a2 and b2, who came before
+  ASSERT_TRUE(rig.submit("c1", 2, {"c"}));
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(11));
-  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 4, 3, 3}));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 3, 4, 3}));  // one of each client first
   EXPECT_EQ(rig.fake->seen(),
-            (std::vector<std::string>{"first", "a1", "a2", "b1", "b2", "a3", "a4", "c1", "a5", "a6", "a7"}));
+            (std::vector<std::string>{"first", "a1", "b1", "c1", "a2", "a3", "a4", "b2", "a5", "a6", "a7"}));
 }
 
-// Or ever new clients would keep out who waits.
-TEST(Batcher, WhoComesLaterHasHadAsMuchAsWhoWaits) {
+TEST(Batcher, EverNewClientsDoNotKeepOutWhoWaits) {
   Rig rig(patient(1ms, 1, 100));
-  rig.fake->delay = 20ms;
+  rig.teach(20ms);
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(rig.submit("a" + std::to_string(i), 1, {"a"}));
-  ASSERT_TRUE(rig.answers.wait_for(4));
-  for (const char* text : {"b0", "b1", "b2"}) ASSERT_TRUE(rig.submit(text, 1, {"b"}));
-  ASSERT_TRUE(rig.answers.wait_for(13));
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(rig.submit("n" + std::to_string(i), 1, {std::to_string(i)}));
+  ASSERT_TRUE(rig.answers.wait_for(51));
   const auto seen = rig.fake->seen();
-  EXPECT_GT(std::find(seen.begin(), seen.end(), "b2"), std::find(seen.begin(), seen.end(), "a6"));
+  EXPECT_LT(std::find(seen.begin(), seen.end(), "a4") - seen.begin(), 25);  // they have a quarter
 }
 
 TEST(Batcher, WhoWantsMuchDoesNotHoldUpWhoWantsLittle) {
   Rig rig(patient(1ms, 4, 100));
+  rig.teach(100ms);
   rig.hold_with_one();
   for (const char* text : {"a", "b", "c"}) ASSERT_TRUE(rig.submit(text, 4, {text}));
-  for (const char* text : {"v1", "w1", "v2", "w2"}) ASSERT_TRUE(rig.submit(text, 1, {{text[0]}}));
+  for (const char* text : {"v1", "w1"}) ASSERT_TRUE(rig.submit(text, 1, {{text[0]}}));
   rig.fake->release();
-  ASSERT_TRUE(rig.answers.wait_for(8));
-  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "v1", "w1", "v2", "w2", "a", "b", "c"}));
-  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 4, 1, 1, 1}));
+  ASSERT_TRUE(rig.answers.wait_for(7));
+  const auto seen = rig.fake->seen();
+  EXPECT_EQ((std::vector<std::string>{seen.begin() + 2, seen.end()}),
+            (std::vector<std::string>{"v1", "w1", "a", "b", "c"}));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 1, 2, 1, 1, 1}));
 }
 
 TEST(Batcher, WhoWantsLittleDoesNotHoldUpWhoWantsMuchForEver) {
@@ -377,12 +395,12 @@ TEST(Batcher, WhoWantsLittleDoesNotHoldUpWhoWantsMuchForEver) {
   for (int i = 0; i < 6; ++i) {
     for (const char* client : {"a", "b"}) ASSERT_TRUE(rig.submit(client + std::to_string(i), 1, {client}));
   }
-  ASSERT_TRUE(rig.submit("large", 3, {"large"}));  // once a and b have had a pass, they have had more
+  ASSERT_TRUE(rig.submit("large", 3, {"large"}));
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(14));
-  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "a0", "b0", "a1", "b1", "a2", "large", "b2",
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "a0", "b0", "a1", "large", "b1", "a2", "b2",
                                                         "a3", "b3", "a4", "b4", "a5", "b5"}));
-  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 4, 2, 4, 3}));
+  EXPECT_EQ(rig.fake->batches(), (std::vector<std::size_t>{1, 2, 2, 4, 4, 1}));
 }
 
 TEST(Batcher, ACrowdOfSmallRequestsDoesNotHoldUpALargeOne) {
@@ -394,7 +412,7 @@ TEST(Batcher, ACrowdOfSmallRequestsDoesNotHoldUpALargeOne) {
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(43));
   const auto seen = rig.fake->seen();
-  EXPECT_EQ(std::find(seen.begin(), seen.end(), "large") - seen.begin(), 6);  // in the fourth batch
+  EXPECT_LE(std::find(seen.begin(), seen.end(), "large") - seen.begin(), 6);
 }
 
 TEST(Batcher, AFullQueueMakesRoomAtTheCostOfWhoHasMost) {
@@ -408,7 +426,7 @@ TEST(Batcher, AFullQueueMakesRoomAtTheCostOfWhoHasMost) {
   EXPECT_EQ(rig.batcher.queued(), 3u);
   rig.fake->release();
   ASSERT_TRUE(rig.answers.wait_for(5));
-  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "a1", "a2", "b1"}));
+  EXPECT_EQ(rig.fake->seen(), (std::vector<std::string>{"first", "a1", "b1", "a2"}));
 }
 
 TEST(Batcher, WhoseDeadlineHasPassedIsNotComputed) {
@@ -462,7 +480,7 @@ TEST(Batcher, APassThatTakesTooLongIsStopped) {
   EXPECT_EQ(rig.answers.of("fewer"), "rewef");
 }
 
-TEST(Batcher, AClientsRequestsKeepTheirOrderWhereAPassIsStopped) {
+TEST(Batcher, WhatComesDuringAPassThatIsStoppedComesAfterItsRequests) {
   auto limits = patient(300ms, 256, 100);
   limits.max_queue_time = 900ms;
   Rig rig(limits);
@@ -473,7 +491,8 @@ TEST(Batcher, AClientsRequestsKeepTheirOrderWhereAPassIsStopped) {
   rig.settle(8);
   auto seen = rig.fake->seen();
   seen.erase(seen.begin(), seen.begin() + 6);  // of the pass that was stopped
-  EXPECT_EQ(seen, (std::vector<std::string>{"x0", "x1", "x2", "x3", "x4", "x5", "y0", "y1"}));
+  ASSERT_EQ(seen.size(), 8u);
+  EXPECT_EQ((std::vector<std::string>{seen.begin() + 6, seen.end()}), (std::vector<std::string>{"y0", "y1"}));
 }
 
 TEST(Batcher, RequestsOfAStoppedPassThatNobodyWaitsForAreNotComputedAgain) {
@@ -551,7 +570,7 @@ TEST(Batcher, RequestsOfAStoppedPassWaitForSmallerOnes) {
   Rig rig(limits);
   rig.fake->delay_of_each = 100ms;
   for (int i = 0; i < 8; ++i) {
-    ASSERT_TRUE(rig.submit("x" + std::to_string(i), 1, {i < 4 ? "a" : "b"}));
+    ASSERT_TRUE(rig.submit("x" + std::to_string(i), 1, {"a"}));
   }
   ASSERT_TRUE(rig.answers.wait_for(8));
   for (int i = 0; i < 8; ++i) EXPECT_EQ(rig.answers.of("x" + std::to_string(i)), std::to_string(i) + "x");
@@ -659,7 +678,7 @@ TEST(Batcher, WhoseDeadlineIsBeforeTheEndOfAFullPassIsRefused) {
     ASSERT_TRUE(rig.answers.wait_for(submitted));
   }
   rig.hold_with_one();
-  for (int i = 0; i < 12; ++i) ASSERT_TRUE(rig.submit("x" + std::to_string(i), 1, {"a"}));
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(rig.submit("x" + std::to_string(i), 1, {std::to_string(i)}));
   expect_error(rig.submit("hurried", 1, {"b", Clock::now() + 725ms}), ErrorCode::kResourceExhausted,
                "your deadline");
   EXPECT_TRUE(rig.submit("patient", 1, {"b", Clock::now() + 60s}));
