@@ -137,7 +137,8 @@ class Batcher {
   void note_arrival(Clock::time_point now);
   Job take(std::size_t at);
   void leave(const Job& job) noexcept;
-  /// One that left without being computed: what others of its client here cost without it, they pay.
+  /// The others of a client in this queue were cheaper for the one that leaves. If it was not computed, one
+  /// of them takes over that part of its price.
   void hand_on(Job& job, double longest) noexcept;
   /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
   void move_marked(std::vector<Job>& to, double longest);
@@ -160,8 +161,8 @@ class Batcher {
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
   static constexpr std::size_t kFew = 3;
   static constexpr double kNoLimit = 1e8;  ///< seconds
-  static constexpr double kUnknown =
-      0.5;  ///< seconds of a request, or to put in order, of a query, while nothing is known
+  /// While nothing is known: the price of a request, and what each of its queries is taken for in urgency().
+  static constexpr double kUnknown = 0.5;  ///< seconds
   /// Small requests go before larger ones that came before them by so many times what those take.
   static constexpr double kPatience = 2;
   static constexpr double kHardlyMore = 1.25;         ///< early requests may add to a pass

@@ -24,7 +24,7 @@ class Batcher;
 /// This is start-time fair queueing (Goyal, Vin, Cheng 1996), twice. A request is due when a virtual time
 /// that follows the clock has come to its tag: when all that its client asked before would be done if the
 /// client had half of an equal share. Who takes less than that is always due. Requests that are not due are
-/// early, and have tags in another virtual time, which follows what is computed.
+/// early, and have tags in another virtual time, which follows the passes that begin with early ones.
 ///
 /// Due requests go before early ones, except that the early ones have a quarter of the time together. Of the
 /// queues with due requests, the one comes next that has waited longest, less what its pass takes; of those
@@ -36,11 +36,11 @@ class ComputeThread {
   /// A client with requests in some queue, or that has had more than its share.
   class Client {
     friend class ComputeThread;
-    // Under mutex_.
-    double finish_ = 0;        ///< virtual time at which all that it asked will be done
-    double early_finish_ = 0;  ///< the same where all of it is early
+    // Under mutex_. A price is the seconds that a request is said to take, which its client pays in advance.
+    double finish_ = 0;        ///< virtual time by which all that it asked is paid for
+    double early_finish_ = 0;  ///< the same in the virtual time of early requests
     double waiting_ = 0;       ///< prices of its requests that wait
-    std::uint64_t round_ = 0;
+    std::uint64_t round_ = 0;  ///< how often it asked when all before was paid for
     std::atomic<double> more_{0};
 
    public:
@@ -50,18 +50,18 @@ class ComputeThread {
   /// Of a request.
   struct Tags {
     double due;           ///< it is due when virtual_time() has come to that
-    double early;         ///< of requests that are early, the least is next
-    double more;          ///< Client::more() then; what comes to that later comes to both
-    std::uint64_t round;  ///< how often its client has begun anew, with all paid for
+    double early;         ///< of early requests, the one with the least is next
+    double more;          ///< Client::more() when it came: by what is added later, both tags are later
+    std::uint64_t round;  ///< of its client when it came
   };
 
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   /// What waits in a queue, in predicted seconds of passes.
   struct Queued {
-    double seconds = 0;       ///< of all
-    double due_seconds = 0;   ///< of those that are due
-    double next_seconds = 0;  ///< of its next pass, and of one that begins with an early request
-    double early_pass = 0;
+    double seconds = 0;           ///< of all
+    double due_seconds = 0;       ///< of those that are due
+    double next_seconds = 0;      ///< of its next pass
+    double early_pass = 0;        ///< of one that begins with an early request
     double least_early = kNever;  ///< the least tag of those that are not due
     double first_early = 0;       ///< Client's first_early() of that one
     bool due() const noexcept { return due_seconds > 0; }

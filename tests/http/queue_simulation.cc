@@ -145,6 +145,13 @@ struct Server {
     world.after(0, [done] { done(false, true); });
     return std::nullopt;
   }
+  /// What the passes of all databases take.
+  void learn() {
+    for (std::size_t d = 0; d < queues.size(); ++d) {
+      for (const std::size_t queries : {1, 3})
+        world.after(1.1, [this, d, queries] { ask(d, queries, "", 60, [](bool, bool) {}); });
+    }
+  }
   void run(double until) {
     while (world.now() < until) {
       std::optional<Clock::time_point> next;
@@ -384,19 +391,23 @@ bool crowds(Cost cost, double load, bool beside) {
 /// Asks `server` for a record of its first database now and then, and counts.
 class LookUps {
  public:
-  LookUps(World& world, Server& server, double every, std::size_t queries = 1)
+  LookUps(World& world, Server& server, double every, std::size_t queries = 1, std::size_t users = 1)
       : world_(world), server_(server), every_(every), queries_(queries) {
-    world_.after(5, [this] { ask(); });
+    for (std::size_t i = 0; i < users; ++i)
+      world_.after(5 + 0.37 * every * static_cast<double>(i), [this, i] { ask(i); });
   }
-  bool good(const char* beside) const {
+  /// Plays it to the end. False: too few were answered in time.
+  bool get_through(const char* beside) {
+    server_.run(kSeconds);
+    for (auto& queue : server_.queues) queue.reset();  // refuses what waits
     std::printf("%s: %d of %d look-ups of another in time\n", beside, counts_.in_time, counts_.asked);
     return counts_.in_time > 0.95 * counts_.asked;
   }
 
  private:
-  void ask() {
-    world_.after(every_, [this] { ask(); });
-    server_.ask(0, queries_, "user", kDeadline, counting(world_, counts_));
+  void ask(std::size_t user) {
+    world_.after(every_, [this, user] { ask(user); });
+    server_.ask(0, queries_, "user " + std::to_string(user), kDeadline, counting(world_, counts_));
   }
   World& world_;
   Server& server_;
@@ -424,9 +435,7 @@ bool visitors() {
     world.after(0.01, [&, a] { visit[a](12 * a, 3); });
   }
   LookUps user(world, server, 5.1);
-  server.run(kSeconds);
-  for (auto& queue : server.queues) queue.reset();
-  return user.good("visitors of all databases");
+  return user.get_through("visitors of all databases");
 }
 
 /// Four addresses take turns: one request is computed and one waits, each at another database. Whoever is
@@ -449,9 +458,7 @@ bool holders() {
   world.after(1, [&] { server.ask(0, 10, "holder 3", 60, [](bool, bool) {}); });
   for (int i = 0; i < 2; ++i) world.after(1.01, [&] { next(); });
   LookUps user(world, server, 12);
-  server.run(kSeconds);
-  for (auto& queue : server.queues) queue.reset();
-  return user.good("requests that are held and cancelled");
+  return user.get_through("requests that are held and cancelled");
 }
 
 /// Four addresses ask each database that nobody has asked yet, many times.
@@ -466,9 +473,7 @@ bool strangers() {
     });
   }
   LookUps user(world, server, 8);
-  server.run(kSeconds);
-  for (auto& queue : server.queues) queue.reset();
-  return user.good("databases that nobody has asked yet");
+  return user.get_through("databases that nobody has asked yet");
 }
 
 /// Four addresses ask a database each time that a request of theirs at another one is answered, which came
@@ -488,45 +493,60 @@ bool pushers() {
     if (huge) server.queues[1]->cancel(*huge);
     if (!small) world.after(0.2, [&] { push(); });
   };
-  for (std::size_t d = 0; d < 3; ++d) {  // what passes take is known
-    for (const std::size_t queries : {1, 3})
-      world.after(1 + queries, [&server, d, queries] { server.ask(d, queries, "", 60, [](bool, bool) {}); });
-  }
+  server.learn();
   world.after(20, [&] { push(); });
   LookUps user(world, server, 2);
-  server.run(kSeconds);
-  for (auto& queue : server.queues) queue.reset();
-  return user.good("requests that came after others that were cancelled");
+  return user.get_through("requests that came after others that were cancelled");
 }
 
-/// Four addresses ask for three records of a slow database each, whenever they are due.
-bool turns(bool together) {
+/// Whether a request of that client would be due.
+bool is_due(const Server& server, const std::string& client) {
+  return server.compute.next_tags(client).due <= server.compute.virtual_time();
+}
+
+/// Four addresses ask for three records of a slow database each, at the same moment: when all of them are
+/// due.
+bool together() {
   World world;
   Server server(world);
   server.add({0.001, 0.3});
-  for (int d = 1; d < 6; ++d) server.add(together ? Cost{1.2, 0.7} : Cost{0.24, 0.7});
-  std::vector<bool> asks(4);
-  const auto is_due = [&](std::size_t i) {
-    return !asks[i] &&
-           server.compute.next_tags("due " + std::to_string(i)).due <= server.compute.virtual_time();
-  };
+  for (int d = 1; d < 5; ++d) server.add({1.2, 0.7});
+  std::size_t waiting = 0;
   const std::function<void()> look = [&] {
     world.after(0.05, [&] { look(); });
-    for (std::size_t i = 0; together && i < 4; ++i) {
-      if (!is_due(i)) return;
+    for (int i = 0; i < 4; ++i) {
+      if (waiting > 0 || !is_due(server, "together " + std::to_string(i))) return;
     }
-    for (std::size_t i = 0; i < 4; ++i) {
-      if (!is_due(i)) continue;
-      asks[i] = true;
-      server.ask(1 + i, 3, "due " + std::to_string(i), 60, [&asks, i](bool, bool) { asks[i] = false; });
-    }
+    for (std::size_t i = 0; i < 4; ++i, ++waiting)
+      server.ask(1 + i, 3, "together " + std::to_string(i), 60, [&](bool, bool) { --waiting; });
   };
   world.after(1, [&] { look(); });
-  LookUps user(world, server, together ? 3.3 : 11, together ? 1 : 3);
-  server.run(kSeconds);
-  for (auto& queue : server.queues) queue.reset();
-  return user.good(together ? "requests of slow databases at the same moment"
-                            : "requests of slow databases, in turn");
+  LookUps user(world, server, 3.3);
+  return user.get_through("requests of slow databases at the same moment");
+}
+
+/// One address has requests at another database all the time. Three ask for as much as a pass takes whenever
+/// they are due.
+bool whenever_due() {
+  World world;
+  Server server(world);
+  server.add({0.6, 0.09});
+  server.add({0.01, 0.77});
+  server.learn();
+  const std::function<void()> always = [&] {
+    server.ask(1, 2, "always", 60, [&](bool good, bool) { world.after(good ? 0 : 0.2, [&] { always(); }); });
+  };
+  const std::function<void()> look = [&] {
+    world.after(0.02, [&] { look(); });
+    for (int i = 0; i < 3; ++i) {
+      const auto name = "due " + std::to_string(i);
+      if (is_due(server, name)) server.ask(0, 18, name, 60, [](bool, bool) {});
+    }
+  };
+  for (int i = 0; i < 2; ++i) world.after(5, [&] { always(); });
+  world.after(6, [&] { look(); });
+  LookUps users(world, server, 14.32, 2, 5);
+  return users.get_through("requests that are sent when they are due");
 }
 
 /// One address asks all the time. Three others wait behind each of its passes, at the same database or each
@@ -557,15 +577,10 @@ bool gone_in_time(bool elsewhere) {
                [&](bool good, bool) { world.after(good ? 0 : 0.1, [&] { next(); }); });
   };
   for (int i = 0; i < 2; ++i) world.after(1, [&] { next(); });
-  for (std::size_t d = 0; elsewhere && d < 7; ++d) {  // what passes take is known
-    for (const std::size_t queries : {1, 3})
-      world.after(1.1, [&server, d, queries] { server.ask(d, queries, "", 60, [](bool, bool) {}); });
-  }
+  server.learn();
   LookUps user(world, server, elsewhere ? 15.1 : 5.3, elsewhere ? 2 : 1);
-  server.run(kSeconds);
-  for (auto& queue : server.queues) queue.reset();
-  return user.good(elsewhere ? "requests elsewhere that are gone before they are computed"
-                             : "requests that are gone before they are computed");
+  return user.get_through(elsewhere ? "requests elsewhere that are gone before they are computed"
+                                    : "requests that are gone before they are computed");
 }
 
 int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
@@ -595,11 +610,8 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       "%d scenarios, %ld look-ups: %.4f in time, %.4f refused at once, %.4f late; least of a user: %.2f\n",
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
-  for (const auto attack : {visitors, holders, strangers, pushers}) good &= attack();
-  for (const bool which : {false, true}) {
-    good &= gone_in_time(which);
-    good &= turns(which);
-  }
+  for (const auto attack : {visitors, holders, strangers, pushers, together, whenever_due}) good &= attack();
+  for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const Cost cost : {Cost{0.5, 0.02}, Cost{0.01, 0.1}, Cost{0.05, 0.7}}) {
     for (const bool beside : {false, true}) {
       for (const double load : {0.4, 0.9, 2.0}) good &= crowds(cost, load, beside);
