@@ -135,7 +135,7 @@ std::chrono::duration<double> Batcher::backlog() const {
   const double longest = longest_pass(), own = seconds_left() + seconds_of(queued_queries_, longest);
   const auto most = most_queries(longest);
   return std::chrono::duration<double>(
-      own + compute_.others_before(*seat_, {{ComputeThread::kNever, ComputeThread::kNever, 0, 0},
+      own + compute_.others_before(*seat_, {{.due = ComputeThread::kNever, .early = ComputeThread::kNever},
                                             own,
                                             queued_queries_ / most + 1,
                                             seconds_of_pass(most, longest),
@@ -382,8 +382,8 @@ void Batcher::move_marked(std::vector<Job>& to, double longest) {
 }
 
 void Batcher::mark_batch(double longest, bool early) {
-  // Whose turn it is: first those who will not be late, and by rank. In a pass that begins with an early
-  // request, early ones come first.
+  // Whose turn it is: those that the pass is for, due or early; of these, first those who will not be late;
+  // and by rank.
   const double time = compute_.virtual_time();
   const bool alone = compute_.clients_that_wait() <= 1;
   auto most = most_queries(longest);
@@ -391,13 +391,18 @@ void Batcher::mark_batch(double longest, bool early) {
   if (most < std::min<std::size_t>(limits_.batch_max, queued_queries_) && ++cut_ % kProbeOfCut == 0) {
     most = (most + 3) / 4;
   }
-  const auto end = compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                        seconds_of_pass(std::min(queued_queries_, most), longest)));
+  std::size_t due = 0;
+  for (const auto& job : queue_) due += rank_of(job, time).early ? 0 : job.queries;
+  double seconds = seconds_of_pass(std::min(queued_queries_, most), longest);
+  if (!early && !alone)
+    seconds = std::min(seconds, kHardlyMore * seconds_of_pass(std::min(due, most), longest));
+  const auto end =
+      compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   std::vector<std::tuple<bool, bool, Rank, std::size_t>> turns;
   turns.reserve(queue_.size());
   for (std::size_t i = 0; i < queue_.size(); ++i) {
     const auto rank = rank_of(queue_[i], time);
-    turns.emplace_back(queue_[i].caller.deadline <= end, rank.early != early, rank, i);
+    turns.emplace_back(rank.early != early, queue_[i].caller.deadline <= end, rank, i);
   }
   std::sort(turns.begin(), turns.end());
 
@@ -406,7 +411,7 @@ void Batcher::mark_batch(double longest, bool early) {
   // Where the pass begins with due requests of several clients: how many seconds it may take with early ones.
   bool begins_early = alone;
   double with_early = 0;
-  for (const auto& [late, after, rank, i] : turns) {
+  for (const auto& [after, late, rank, i] : turns) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (first) begins_early |= rank.early;

@@ -40,10 +40,17 @@ void ByteBudget::give(std::size_t count) noexcept {
   const auto used = used_.fetch_sub(count) - count;
   if (whole_ != nullptr) return whole_->give(count);
   auto highest = highest_.load();
-  if (highest <= used + slack(limit_) || !highest_.compare_exchange_strong(highest, used)) return;
+  const auto start = std::chrono::steady_clock::now();
+  if (highest <= used + slack(limit_) || start < next_trim_.load() ||
+      !highest_.compare_exchange_strong(highest, used)) {
+    return;
+  }
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
+  // It walks through the whole heap: whoever takes and gives without end has a tenth of the time for that.
+  const auto end = std::chrono::steady_clock::now();
+  next_trim_ = end + 9 * (end - start);
 }
 
 }  // namespace pirx::http

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -48,6 +49,7 @@ class ByteBudget {
   const bool by_client_ = false;
   std::atomic<std::size_t> used_{0};     ///< never above limit_
   std::atomic<std::size_t> highest_{0};  ///< that used_ was since the heap was trimmed
+  std::atomic<std::chrono::steady_clock::time_point> next_trim_{};
 };
 
 /// A part of a budget, given back on destruction.

@@ -98,8 +98,11 @@ double ComputeThread::virtual_now() const {
 ComputeThread::Tags ComputeThread::tags_of(const Client& client) const {
   const double time = virtual_now(), finish = std::min(client.finish_, time + kMostEarly + client.waiting_);
   const double early = std::min(client.early_finish_, early_virtual_ + kMostEarly + client.waiting_);
-  return {std::max(time, finish), std::max(early_virtual_, early), client.more_,
-          client.round_ + (finish <= time)};
+  return {.due = std::max(time, finish),
+          .early = std::max(early_virtual_, early),
+          .more = client.more_,
+          .end = 0,
+          .given_back = client.given_back_};
 }
 
 ComputeThread::Tags ComputeThread::next_tags(const std::string& client) const {
@@ -111,9 +114,8 @@ ComputeThread::Tags ComputeThread::next_tags(const std::string& client) const {
 
 ComputeThread::Tags ComputeThread::enter(Client& client, double seconds) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto tags = tags_of(client);
-  client.round_ = tags.round;
-  client.finish_ = tags.due + seconds;
+  auto tags = tags_of(client);
+  tags.end = client.finish_ = tags.due + seconds;
   client.early_finish_ = tags.early + seconds;
   client.waiting_ += seconds;
   return tags;
@@ -121,10 +123,20 @@ ComputeThread::Tags ComputeThread::enter(Client& client, double seconds) noexcep
 
 void ComputeThread::settle(Client& client, const Tags& tags, double price, double seconds) noexcept {
   const std::lock_guard lock(mutex_);
-  if (seconds >= price || tags.round == client.round_) client.finish_ += seconds - price;
-  client.early_finish_ += seconds - price;
   client.waiting_ -= price;
-  if (seconds > price) client.more_ = client.more_ + seconds - price;
+  client.early_finish_ += seconds - price;
+  if (seconds >= price) {
+    client.finish_ += seconds - price;
+    client.more_ = client.more_ + seconds - price;
+  } else {
+    // By what was given back since, its own time is sooner.
+    const double time = virtual_now(), end = tags.end - (client.given_back_ - tags.given_back);
+    const double back = std::min({price - seconds, end - time, client.finish_ - time - client.waiting_});
+    if (back > 0) {
+      client.finish_ -= back;
+      client.given_back_ += back;
+    }
+  }
 }
 
 double ComputeThread::first_early(const Client& client) const {

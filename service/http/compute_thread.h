@@ -40,7 +40,7 @@ class ComputeThread {
     double finish_ = 0;        ///< virtual time by which all that it asked is paid for
     double early_finish_ = 0;  ///< the same in the virtual time of early requests
     double waiting_ = 0;       ///< prices of its requests that wait
-    std::uint64_t round_ = 0;  ///< how often it asked when all before was paid for
+    double given_back_ = 0;    ///< what it paid and got back, in all
     std::atomic<double> more_{0};
 
    public:
@@ -49,10 +49,11 @@ class ComputeThread {
   };
   /// Of a request.
   struct Tags {
-    double due;           ///< it is due when virtual_time() has come to that
-    double early;         ///< of early requests, the one with the least is next
-    double more;          ///< Client::more() when it came: by what is added later, both tags are later
-    std::uint64_t round;  ///< of its client when it came
+    double due;             ///< it is due when virtual_time() has come to that
+    double early;           ///< of early requests, the one with the least is next
+    double more = 0;        ///< Client::more() when it came: by what is added later, both tags are later
+    double end = 0;         ///< virtual time by which it is paid for, unless its client gets something back
+    double given_back = 0;  ///< what its client had got back when it came
   };
 
   static constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -103,8 +104,8 @@ class ComputeThread {
   Tags next_tags(const std::string& client) const;
   /// The tags of the next request of that client, which alone takes so many seconds.
   Tags enter(Client& client, double seconds) noexcept;
-  /// A request that had that price waits no more, and took so many seconds. Of what virtual time has paid for
-  /// since, nothing is given back.
+  /// A request that had that price waits no more, and took so many seconds. What it did not take is given
+  /// back as far as virtual time has not paid for it yet, and not what pays for others that wait.
   void settle(Client& client, const Tags& tags, double price, double seconds) noexcept;
   /// The early tag that the first of its waiting requests would have if it came now.
   double first_early(const Client& client) const;

@@ -477,7 +477,7 @@ TEST(UpdateBuckets, BucketsOfAHistoryThatWasLeftAreMadeRight) {
   ASSERT_TRUE(good(left));
   ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files, &*left)));
   std::filesystem::remove(folder / "db.delta");
-  testing::write_file(folder / "db", backup);
+  pirx::testing::write_file(folder / "db", backup);
   ASSERT_TRUE(good(set(10)));
   ASSERT_TRUE(good(set(12)));
   const auto plain = Database::open(folder / "db");

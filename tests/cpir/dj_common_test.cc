@@ -9,21 +9,23 @@
 namespace pirx::cpir::dj {
 namespace {
 
-database::Geometry rows_of(std::uint64_t rows, std::uint64_t bytes) {
+database::Geometry geometry_of(std::uint64_t rows, std::uint64_t bytes) {
   return database::Geometry::create({rows, bytes, 1, false, false}).value();
 }
 Params plan(std::uint64_t rows, std::uint64_t bytes, std::vector<std::uint32_t> arities, unsigned bits = 3072,
             KeyPolicy policy = KeyPolicy::kSecure) {
-  return Params::create({rows_of(rows, bytes), {}, std::move(arities), bits, policy}).value();
+  return Params::create({geometry_of(rows, bytes), {}, std::move(arities), bits, policy}).value();
 }
-std::string refusal(std::uint64_t rows, std::uint64_t bytes, std::vector<std::uint32_t> arities,
-                    unsigned bits = 3072, KeyPolicy policy = KeyPolicy::kSecure) {
-  const auto params = Params::create({rows_of(rows, bytes), {}, std::move(arities), bits, policy});
+std::string refusal_of(std::uint64_t rows, std::uint64_t bytes, std::vector<std::uint32_t> arities,
+                       unsigned bits = 3072, KeyPolicy policy = KeyPolicy::kSecure) {
+  const auto params = Params::create({geometry_of(rows, bytes), {}, std::move(arities), bits, policy});
   if (params) return "";
   EXPECT_EQ(params.error().code(), ErrorCode::kInvalidArgument);
   return params.error().message();
 }
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool includes(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(Params, SizesAreTheSpecifications) {
   // Bits of traffic for n items of one plaintext: paper 001, Tables 1 and 2, where quad n = 4 and 16 are 8192
@@ -77,7 +79,7 @@ TEST(Params, ChunksCoverARow) {
 /// A leaf layer of s carries s times as much in a reply of s + m parts: (s + m) / s times a long row.
 TEST(Params, LeafLayers) {
   const auto with = [](unsigned leaf_layer, std::vector<std::uint32_t> arities, std::uint64_t bytes) {
-    return Params::create({rows_of(512, bytes),
+    return Params::create({geometry_of(512, bytes),
                            {},
                            std::move(arities),
                            3072,
@@ -100,11 +102,11 @@ TEST(Params, LeafLayers) {
     EXPECT_EQ(static_cast<unsigned>(bytes[55]), s - 1);
     EXPECT_EQ(Params::decode(bytes).value().digest(), params.digest());
   }
-  EXPECT_TRUE(holds(with(0, {32, 16}, 8).error().message(), "from 1 to 4, not 0"));
-  EXPECT_TRUE(holds(with(5, {32, 16}, 8).error().message(), "from 1 to 4, not 5"));
+  EXPECT_TRUE(includes(with(0, {32, 16}, 8).error().message(), "from 1 to 4, not 0"));
+  EXPECT_TRUE(includes(with(5, {32, 16}, 8).error().message(), "from 1 to 4, not 5"));
   const std::vector<std::uint32_t> nine(9, 2);
   EXPECT_TRUE(with(2, nine, 8).has_value());  // 512 rows
-  EXPECT_TRUE(holds(with(3, nine, 8).error().message(), "9 levels is too high: at most 8"));
+  EXPECT_TRUE(includes(with(3, nine, 8).error().message(), "9 levels is too high: at most 8"));
 }
 
 TEST(Params, DefaultArities) {
@@ -116,29 +118,29 @@ TEST(Params, DefaultArities) {
   EXPECT_EQ(default_arities(512), List({32, 16}));
   EXPECT_EQ(default_arities(640), List({32, 20}));
   EXPECT_EQ(default_arities(65536), List({32, 16, 16, 8}));
-  for (std::uint64_t n = 1; n < 3000; ++n) EXPECT_EQ(refusal(n, 8, {}), "") << n;
-  EXPECT_EQ(refusal(std::uint64_t{1} << 41, 8, {}), "");
-  EXPECT_TRUE(holds(refusal(std::uint64_t{1} << 42, 8, {}), "too high"));
+  for (std::uint64_t n = 1; n < 3000; ++n) EXPECT_EQ(refusal_of(n, 8, {}), "") << n;
+  EXPECT_EQ(refusal_of(std::uint64_t{1} << 41, 8, {}), "");
+  EXPECT_TRUE(includes(refusal_of(std::uint64_t{1} << 42, 8, {}), "too high"));
 }
 
 TEST(Params, Refusals) {
-  EXPECT_TRUE(holds(refusal(10, 8, {10}, 1024), "1024 bits is refused"));
-  EXPECT_TRUE(holds(refusal(10, 8, {10}, 3072, KeyPolicy::kPaperReproduction), "1024 bits, not 3072"));
-  EXPECT_TRUE(holds(refusal(10, 8, {10}, 15, KeyPolicy::kToy), "16 bits or more"));
-  EXPECT_TRUE(holds(refusal(10, 8, {10, 1}), "from 2 to"));
-  EXPECT_TRUE(holds(refusal(10, 8, {0}), "from 2 to"));
-  EXPECT_TRUE(holds(refusal(10, 8, {1025}), "from 2 to"));
-  EXPECT_TRUE(holds(refusal(10, 8, {10, 2}), "more levels"));
-  EXPECT_TRUE(holds(refusal(10, 8, {3, 3}), "fewer leaves"));
-  EXPECT_EQ(refusal(1024, 8, std::vector<std::uint32_t>(10, 2)), "");
-  EXPECT_TRUE(holds(refusal(2048, 8, std::vector<std::uint32_t>(11, 2)), "too high"));
-  EXPECT_TRUE(holds(refusal(std::uint64_t{1} << 49, 8, {1024, 1024, 1024, 1024, 512}), "too long"));
-  EXPECT_TRUE(holds(refusal(2, std::uint64_t{1} << 30, {2}), "the limit is"));
+  EXPECT_TRUE(includes(refusal_of(10, 8, {10}, 1024), "1024 bits is refused"));
+  EXPECT_TRUE(includes(refusal_of(10, 8, {10}, 3072, KeyPolicy::kPaperReproduction), "1024 bits, not 3072"));
+  EXPECT_TRUE(includes(refusal_of(10, 8, {10}, 15, KeyPolicy::kToy), "16 bits or more"));
+  EXPECT_TRUE(includes(refusal_of(10, 8, {10, 1}), "from 2 to"));
+  EXPECT_TRUE(includes(refusal_of(10, 8, {0}), "from 2 to"));
+  EXPECT_TRUE(includes(refusal_of(10, 8, {1025}), "from 2 to"));
+  EXPECT_TRUE(includes(refusal_of(10, 8, {10, 2}), "more levels"));
+  EXPECT_TRUE(includes(refusal_of(10, 8, {3, 3}), "fewer leaves"));
+  EXPECT_EQ(refusal_of(1024, 8, std::vector<std::uint32_t>(10, 2)), "");
+  EXPECT_TRUE(includes(refusal_of(2048, 8, std::vector<std::uint32_t>(11, 2)), "too high"));
+  EXPECT_TRUE(includes(refusal_of(std::uint64_t{1} << 49, 8, {1024, 1024, 1024, 1024, 512}), "too long"));
+  EXPECT_TRUE(includes(refusal_of(2, std::uint64_t{1} << 30, {2}), "the limit is"));
 }
 
 TEST(Params, EncodingGoesBothWays) {
   auto engine = pirx::testing::seeded_engine();
-  Params::Spec spec{rows_of(600, 900), {}, {40, 15}, 2048, KeyPolicy::kSecure};
+  Params::Spec spec{geometry_of(600, 900), {}, {40, 15}, 2048, KeyPolicy::kSecure};
   spec.version.identity[3] = std::byte{7};
   spec.version.epoch = 99;
   const auto params = Params::create(spec).value();
@@ -172,14 +174,14 @@ TEST(Params, ParametersOfOthers) {
     return Params::decode(changed).error();
   };
   EXPECT_EQ(with(0, 'X').code(), ErrorCode::kDataLoss);
-  EXPECT_TRUE(holds(with(4, 2).message(), "message format 2"));
-  EXPECT_TRUE(holds(with(6, 1).message(), "type 1 where type 3"));
-  EXPECT_TRUE(holds(with(7, 1).message(), "protocol number 1"));
-  EXPECT_TRUE(holds(with(52, 3).message(), "key policy 3"));
-  EXPECT_TRUE(holds(with(54, 0).message(), "0 levels"));
-  EXPECT_TRUE(holds(with(54, 200).message(), "200 levels"));
-  EXPECT_TRUE(holds(with(55, 4).message(), "from 1 to 4, not 5"));
-  EXPECT_TRUE(holds(with(55, 255).message(), "from 1 to 4, not 256"));
+  EXPECT_TRUE(includes(with(4, 2).message(), "message format 2"));
+  EXPECT_TRUE(includes(with(6, 1).message(), "type 1 where type 3"));
+  EXPECT_TRUE(includes(with(7, 1).message(), "protocol number 1"));
+  EXPECT_TRUE(includes(with(52, 3).message(), "key policy 3"));
+  EXPECT_TRUE(includes(with(54, 0).message(), "0 levels"));
+  EXPECT_TRUE(includes(with(54, 200).message(), "200 levels"));
+  EXPECT_TRUE(includes(with(55, 4).message(), "from 1 to 4, not 5"));
+  EXPECT_TRUE(includes(with(55, 255).message(), "from 1 to 4, not 256"));
 }
 
 }  // namespace

@@ -15,11 +15,11 @@
 namespace pirx::database {
 namespace {
 
-constexpr int kRecords = 3000;
+constexpr int kRecordCount = 3000;
 
 Result<void> update(const std::filesystem::path& target, const Progress& progress) {
   PIRX_ASSIGN(auto change, DatabaseUpdate::begin(target));
-  for (int i = 0; i < kRecords; i += 100) {
+  for (int i = 0; i < kRecordCount; i += 100) {
     PIRX_TRY(change.set(static_cast<std::uint64_t>(i), to_bytes("new" + std::string(1000, 'n'))));
   }
   PIRX_TRY(change.append("appended", to_bytes("new")));
@@ -44,9 +44,9 @@ Progress killer(int& calls, int stop) {
 TEST(UpdateCrash, KilledAtEveryWrite) {
   const TemporaryFolder folder;
   const auto target = folder / "db";
-  std::vector<Bytes> records(kRecords, to_bytes("old" + std::string(1000, 'o')));
+  std::vector<Bytes> records(kRecordCount, to_bytes("old" + std::string(1000, 'o')));
   std::vector<std::string> keys;
-  for (int i = 0; i < kRecords; ++i) keys.push_back(std::to_string(i));
+  for (int i = 0; i < kRecordCount; ++i) keys.push_back(std::to_string(i));
   ASSERT_TRUE(good(build(target, records, keys)));
   std::uint64_t epoch = 1;
   int killed = 0;
@@ -55,7 +55,7 @@ TEST(UpdateCrash, KilledAtEveryWrite) {
     ASSERT_TRUE(good(database));
     const std::uint64_t now = (*database)->version().epoch;
     EXPECT_TRUE(now == epoch || now == next) << now;
-    EXPECT_EQ((*database)->geometry().records(), kRecords + now - 1);
+    EXPECT_EQ((*database)->geometry().records(), kRecordCount + now - 1);
     EXPECT_EQ(as_text(*(*database)->record(200)).substr(0, 3), now == 1 ? "old" : "new");
     epoch = now;
     EXPECT_LE(folder.files().size(), 3u);  // the file, its delta, what one killed process left

@@ -18,8 +18,6 @@ namespace {
 using database::kChunkBytes;
 using database::kPageBytes;
 
-constexpr auto kLoss = ErrorCode::kDataLoss, kInvalid = ErrorCode::kInvalidArgument;
-
 /// Puts the SHA-256 of a page at its end.
 void seal(MutableByteSpan page) {
   const Digest digest = sha256(page.first(kPageBytes - sizeof(Digest)));

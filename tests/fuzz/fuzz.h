@@ -45,6 +45,7 @@ void run(const Target& target, ByteSpan input);
 inline void expect(bool holds, std::string_view promise) {
   if (!holds) broken(promise);
 }
+inline constexpr auto kLoss = ErrorCode::kDataLoss, kInvalid = ErrorCode::kInvalidArgument;
 /// The error, if there is one, has one of these codes.
 template <class T>
 void expect_error(const Result<T>& result, std::initializer_list<ErrorCode> codes, std::string_view what) {

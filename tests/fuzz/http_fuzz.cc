@@ -17,7 +17,6 @@
 namespace pirx::fuzz {
 namespace {
 
-constexpr auto kLoss = ErrorCode::kDataLoss, kInvalid = ErrorCode::kInvalidArgument;
 constexpr char kTokens[] =
     "alice 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n";  // of "test"
 

@@ -6,8 +6,7 @@
 namespace pirx::fuzz {
 namespace {
 
-constexpr auto kLoss = ErrorCode::kDataLoss, kInvalid = ErrorCode::kInvalidArgument,
-               kStale = ErrorCode::kStaleEpoch, kUndecodable = ErrorCode::kUndecodable,
+constexpr auto kStale = ErrorCode::kStaleEpoch, kUndecodable = ErrorCode::kUndecodable,
                kUnavailable = ErrorCode::kUnavailable;
 
 /// The bytes as a request, alone and beside an honest client's, who must not notice.

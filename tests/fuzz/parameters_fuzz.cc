@@ -15,8 +15,6 @@
 namespace pirx::fuzz {
 namespace {
 
-constexpr auto kLoss = ErrorCode::kDataLoss, kInvalid = ErrorCode::kInvalidArgument;
-
 /// A plan of that message alone, and a retrieval by it, if it asks for little.
 void follow(const Protocol& protocol, const Told& told, std::size_t servers) {
   PlanSpec spec;

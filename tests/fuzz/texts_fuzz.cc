@@ -11,8 +11,6 @@
 namespace pirx::fuzz {
 namespace {
 
-constexpr auto kLoss = ErrorCode::kDataLoss, kInvalid = ErrorCode::kInvalidArgument;
-
 Seeds deployments() {
   Seeds seeds;
   for (const auto room :

@@ -9,8 +9,6 @@
 namespace pirx::fuzz {
 namespace {
 
-constexpr auto kLoss = ErrorCode::kDataLoss, kInvalid = ErrorCode::kInvalidArgument;
-
 Seeds geometries() {
   Seeds seeds;
   for (const auto kind : {Kind::kPlain, Kind::kKeyed, Kind::kFixed}) {

@@ -8,7 +8,7 @@
 namespace pirx::gf2e {
 namespace {
 
-using Elem = Gf2_16::Elem;
+using Elem16 = Gf2_16::Elem;
 
 static_assert(Gf2_16::mul(0x8000, 2) == 0x50D7);
 static_assert(Gf2_16::inv(0) == 0 && Gf2_16::inv(1) == 1);
@@ -22,7 +22,7 @@ TEST(Gf2_16Test, ThePolynomialIsIrreducible) {
 TEST(Gf2_16Test, ThePowersOfXAreAllTheElementsButZero) {
   const Gf2_16 f;
   std::vector<bool> seen(65536);
-  Elem power = f.one();
+  Elem16 power = f.one();
   for (unsigned i = 0; i < 65535; ++i) {
     ASSERT_FALSE(seen[power]) << i;
     seen[power] = true;
@@ -36,8 +36,8 @@ TEST(Gf2_16Test, EveryInverse) {
   const Gf2_16 f;
   NTL::GF2EPush modulus(pirx::testing::ntl_modulus(f.tag()));
   for (unsigned a = 1; a < 65536; ++a) {
-    const Elem inverse = f.inv(static_cast<Elem>(a));
-    ASSERT_EQ(f.mul(static_cast<Elem>(a), inverse), f.one()) << a;
+    const Elem16 inverse = f.inv(static_cast<Elem16>(a));
+    ASSERT_EQ(f.mul(static_cast<Elem16>(a), inverse), f.one()) << a;
     if (a % 16 == 0) {
       ASSERT_EQ(inverse, pirx::testing::ntl_inv(a)) << a;
     }
@@ -49,7 +49,7 @@ TEST(Gf2_16Test, ProductsAgreeWithNtl) {
   NTL::GF2EPush modulus(pirx::testing::ntl_modulus(f.tag()));
   auto rng = pirx::testing::seeded_engine();
   for (int i = 0; i < 50000; ++i) {
-    const auto a = static_cast<Elem>(rng()), b = static_cast<Elem>(rng());
+    const auto a = static_cast<Elem16>(rng()), b = static_cast<Elem16>(rng());
     ASSERT_EQ(f.mul(a, b), pirx::testing::ntl_mul(a, b)) << a << " " << b;
     ASSERT_EQ(f.sum_scale(a, b), f.mul(a, b));
     ASSERT_EQ(f.mul(a, b), f.mul(b, a));
@@ -59,7 +59,7 @@ TEST(Gf2_16Test, ProductsAgreeWithNtl) {
   // Bilinear in the bits: all pairs of powers of x settle every product.
   for (unsigned i = 0; i < 16; ++i) {
     for (unsigned j = 0; j < 16; ++j) {
-      ASSERT_EQ(f.mul(static_cast<Elem>(1u << i), static_cast<Elem>(1u << j)),
+      ASSERT_EQ(f.mul(static_cast<Elem16>(1u << i), static_cast<Elem16>(1u << j)),
                 pirx::testing::ntl_mul(1u << i, 1u << j));
     }
   }

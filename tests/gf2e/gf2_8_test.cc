@@ -8,7 +8,7 @@
 namespace pirx::gf2e {
 namespace {
 
-using Elem = Gf2_8::Elem;
+using Elem8 = Gf2_8::Elem;
 
 /// The product of polynomials, then long division by 0x11B.
 unsigned mul_ref(unsigned a, unsigned b) {
@@ -31,9 +31,9 @@ TEST(Gf2_8Test, EveryProductAndInverse) {
   NTL::GF2EPush modulus(pirx::testing::ntl_modulus(f.tag()));
   EXPECT_TRUE(NTL::IterIrredTest(NTL::GF2E::modulus()));
   for (unsigned a = 0; a < 256; ++a) {
-    const auto x = static_cast<Elem>(a);
+    const auto x = static_cast<Elem8>(a);
     for (unsigned b = 0; b < 256; ++b) {
-      const auto y = static_cast<Elem>(b);
+      const auto y = static_cast<Elem8>(b);
       ASSERT_EQ(f.mul(x, y), mul_ref(a, b)) << a << " " << b;
       ASSERT_EQ(f.mul(x, y), pirx::testing::ntl_mul(a, b)) << a << " " << b;
       ASSERT_EQ(f.sum_scale(x, y), mul_ref(a, b));

@@ -21,20 +21,11 @@
 namespace pirx::gf2e {
 namespace {
 
+using testing::below;
+using testing::fill;
 using testing::Guarded;
 using testing::runnable;
 using Engine = std::mt19937_64;
-
-std::size_t below(Engine& rng, std::size_t limit) { return static_cast<std::size_t>(rng() % limit); }
-
-void fill(Engine& rng, MutableByteSpan out) {
-  while (!out.empty()) {
-    const std::uint64_t word = rng();
-    const std::size_t size = std::min(sizeof word, out.size());
-    std::memcpy(out.data(), &word, size);
-    out = out.subspan(size);
-  }
-}
 
 /// Bytes that `rows` rows of `width` bytes span.
 std::size_t extent(std::size_t rows, std::size_t width, std::size_t stride) {

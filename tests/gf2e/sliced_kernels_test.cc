@@ -23,16 +23,14 @@
 namespace pirx::gf2e {
 namespace {
 
+using testing::below;
+using testing::fill;
 using Engine = std::mt19937_64;
 constexpr std::size_t kColumns = SlicedKernels::kColumns;
 constexpr int kRounds = 80;
 
-std::size_t below(Engine& rng, std::size_t limit) { return static_cast<std::size_t>(rng() % limit); }
 std::size_t between(Engine& rng, std::size_t least, std::size_t most) {
   return least + below(rng, most - least + 1);
-}
-void fill(Engine& rng, MutableByteSpan out) {
-  for (auto& byte : out) byte = static_cast<std::byte>(rng());
 }
 bool bit_of(const std::byte* at, std::size_t bit) {
   return (std::to_integer<unsigned>(at[bit / 8]) >> (bit % 8) & 1) != 0;

@@ -1216,6 +1216,37 @@ TEST(PassCost, IsCarefulAboutWhatItHasNotSeen) {
   EXPECT_NEAR(cost.predict(2), 0.01, 1e-3);  // forgotten
 }
 
+TEST(ComputeThread, WhatVirtualTimeHasPaidForIsNotGivenBack) {
+  ComputeThread::Clock::time_point time{};
+  ComputeThread compute([&] { return time; });
+  const auto client = compute.client("one");
+  const auto due = [&] { return compute.next_tags("one").due; };
+  const auto first = compute.enter(*client, 1), second = compute.enter(*client, 1);
+  EXPECT_DOUBLE_EQ(second.due, 1);
+  time += 3s;  // of virtual time, half as many
+  compute.enter(*client, 1);
+  EXPECT_DOUBLE_EQ(due(), 3);
+  compute.settle(*client, first, 1, 0);
+  EXPECT_DOUBLE_EQ(due(), 3);
+  compute.settle(*client, second, 1, 0);  // half of it is paid for
+  EXPECT_DOUBLE_EQ(due(), 2.5);
+}
+
+TEST(ComputeThread, ARequestIsSoonerByWhatIsGivenBackBeforeIt) {
+  ComputeThread::Clock::time_point time{};
+  ComputeThread compute([&] { return time; });
+  const auto client = compute.client("one");
+  // The first makes the second one's time late, and is gone.
+  const auto first = compute.enter(*client, 8), second = compute.enter(*client, 1);
+  compute.settle(*client, first, 8, 0);
+  EXPECT_DOUBLE_EQ(compute.next_tags("one").due, 1);
+  time += 4s;
+  const auto third = compute.enter(*client, 1);  // from 2 to 3, and computed
+  compute.settle(*client, third, 1, 1);
+  compute.settle(*client, second, 1, 0);  // that time was over when the third came
+  EXPECT_DOUBLE_EQ(compute.next_tags("one").due, 3);
+}
+
 TEST(Batcher, StoppingRefusesWhatIsQueued) {
   Answers answers;
   auto fake = std::make_shared<FakeServer>();

@@ -11,8 +11,8 @@ namespace {
 
 using namespace testing;
 
-struct Rig {
-  explicit Rig(std::size_t connections, std::size_t per_client = 1, std::size_t bytes = 1 << 20)
+struct Shares {
+  explicit Shares(std::size_t connections, std::size_t per_client = 1, std::size_t bytes = 1 << 20)
       : budget(bytes), all(options(connections, per_client), budget, budget, log.sink()) {}
   static HttpServerOptions options(std::size_t connections, std::size_t per_client) {
     HttpServerOptions options;
@@ -32,7 +32,7 @@ struct Rig {
 };
 
 TEST(Connections, AShareShrinksAsTheTotalFills) {
-  Rig rig(1000);
+  Shares rig(1000);
   std::vector<std::vector<Connections::Place>> clients;
   // Half of all, half of what is then left ... and never the last one.
   for (const std::size_t expected : {500u, 250u, 125u, 63u, 31u}) {
@@ -49,7 +49,7 @@ TEST(Connections, AShareShrinksAsTheTotalFills) {
 }
 
 TEST(Connections, GreedyClientsTogetherLeaveAPlace) {
-  Rig rig(100);
+  Shares rig(100);
   std::vector<Connections::Place> places;
   for (bool more = true; more;) {  // nine clients, each takes what it can get
     more = false;
@@ -65,7 +65,7 @@ TEST(Connections, GreedyClientsTogetherLeaveAPlace) {
 }
 
 TEST(Connections, AProxyGetsWhatItIsAllowed) {
-  Rig rig(100, 80);
+  Shares rig(100, 80);
   const auto proxy = rig.fill("proxy");
   EXPECT_EQ(proxy.size(), 80u);
   EXPECT_EQ(rig.fill("other").size(), 20u);
@@ -74,7 +74,7 @@ TEST(Connections, AProxyGetsWhatItIsAllowed) {
 }
 
 TEST(Connections, WhoIsProvenLeavesItsAddress) {
-  Rig rig(8);
+  Shares rig(8);
   auto of_address = rig.fill("address");
   ASSERT_EQ(of_address.size(), 4u);
   for (auto& place : of_address) EXPECT_TRUE(place.move_to("alice"));
@@ -89,7 +89,7 @@ TEST(Connections, WhoIsProvenLeavesItsAddress) {
 }
 
 TEST(Connections, TheirMemoryIsCharged) {
-  Rig rig(100, 100, 1000);
+  Shares rig(100, 100, 1000);
   auto first = rig.all.admit("a", 400);
   ASSERT_TRUE(first);
   EXPECT_FALSE(rig.all.admit("b", 601));
@@ -107,7 +107,7 @@ TEST(Connections, TheirMemoryIsCharged) {
 }
 
 TEST(Connections, TheMemoryOfOneClientLeavesSomeForOthers) {
-  Rig rig(1000, 1000, 1000);
+  Shares rig(1000, 1000, 1000);
   std::vector<Connections::Place> places;
   while (auto place = rig.all.admit("greedy", 100)) places.push_back(std::move(*place));
   EXPECT_EQ(places.size(), 5u);
@@ -135,7 +135,7 @@ TEST(Connections, TheMemoryOfOneClientLeavesSomeForOthers) {
 }
 
 TEST(Connections, TheMemoryOfAClientsRequestsCountsToo) {
-  Rig rig(1000, 1000, 1000);
+  Shares rig(1000, 1000, 1000);
   auto place = rig.all.admit("greedy", 10);
   ASSERT_TRUE(place);
   auto request = place->lease();
@@ -148,7 +148,7 @@ TEST(Connections, TheMemoryOfAClientsRequestsCountsToo) {
 }
 
 TEST(Connections, RefusalsAreLoggedOnceAMinute) {
-  Rig rig(2);
+  Shares rig(2);
   const auto held = rig.all.admit("a", 1);
   auto now = Connections::Clock::now();
   const auto refuse = [&](int times) {

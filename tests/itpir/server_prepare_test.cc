@@ -22,7 +22,7 @@ using database::write_file;
 class KeptRows {
  public:
   KeptRows(std::size_t records, std::size_t record_bytes, std::uint64_t stream)
-      : folder_(TemporaryFolder::kMemory), random_(testing::seeded_engine(stream)) {
+      : folder_(TemporaryFolder::kMemory), random_(pirx::testing::seeded_engine(stream)) {
     build(records, record_bytes);
   }
   void build(std::size_t records, std::size_t record_bytes) {

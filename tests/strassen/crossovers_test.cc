@@ -25,8 +25,8 @@ void with_crossovers(const F& f, const Crossovers& crossovers, const Check& chec
 
 template <class F>
 class AnyCrossovers : public ::testing::Test {};
-using Fields = ::testing::Types<gf2e::Gf2, gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::W48>;
-TYPED_TEST_SUITE(AnyCrossovers, Fields);
+using CrossoverFields = ::testing::Types<gf2e::Gf2, gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::W48>;
+TYPED_TEST_SUITE(AnyCrossovers, CrossoverFields);
 
 // Also for ways that a kernel lacks.
 TYPED_TEST(AnyCrossovers, ChangeNoProduct) {

@@ -44,8 +44,8 @@ struct Shipped<fp::PrimeField> {
 
 template <class F>
 class ShippedEngine : public ::testing::Test {};
-using Fields = ::testing::Types<gf2e::Gf2, gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::W48, fp::PrimeField>;
-TYPED_TEST_SUITE(ShippedEngine, Fields);
+using ManyFields = ::testing::Types<gf2e::Gf2, gf2e::Gf2_8, gf2e::Gf2_16, fp::W160, fp::W48, fp::PrimeField>;
+TYPED_TEST_SUITE(ShippedEngine, ManyFields);
 
 TYPED_TEST(ShippedEngine, EqualsTheTripleLoopForEveryKernelDepthAndThreadCount) {
   using F = TypeParam;

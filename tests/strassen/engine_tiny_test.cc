@@ -11,9 +11,9 @@ namespace {
 
 template <class F>
 class TinyEngine : public ::testing::Test {};
-using Fields = ::testing::Types<TinyPrime<2>, TinyPrime<3>, TinyGf4, TinyPrime<5>, TinyPrime<7>,
-                                TinyPrime<11>, TinyPrime<97>>;
-TYPED_TEST_SUITE(TinyEngine, Fields);
+using TinyFields = ::testing::Types<TinyPrime<2>, TinyPrime<3>, TinyGf4, TinyPrime<5>, TinyPrime<7>,
+                                    TinyPrime<11>, TinyPrime<97>>;
+TYPED_TEST_SUITE(TinyEngine, TinyFields);
 
 TYPED_TEST(TinyEngine, EqualsTheTripleLoopForEveryTileDepthAndThreadCount) {
   const TypeParam f;

@@ -215,6 +215,13 @@ std::string in_red(const std::string& text) {
   return coloured ? "\033[31m" + text + "\033[0m" : text;
 }
 
+std::string harmless(std::string text) {
+  for (char& c : text) {
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
 ProgressLine::ProgressLine(std::string what)
     : what_(std::move(what)),
       terminal_(isatty(STDERR_FILENO) != 0),

@@ -65,7 +65,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     if (unknown.empty()) {
       std::fprintf(stderr, "%s %s\nRun with --help for more information.\n",
-                   in_red(app.get_name() + ":").c_str(), error.what());
+                   in_red(app.get_name() + ":").c_str(), harmless(error.what()).c_str());
       return kUsageExitCode;
     }
     std::fprintf(stderr, "%s %s\n", in_red(app.get_name() + ":").c_str(), unknown.c_str());
@@ -76,8 +76,8 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
 
 int report(const CLI::App& app, const Result<void>& done) {
   if (done) return 0;
-  std::fprintf(stderr, "%s %s%s\n", in_red(app.get_name() + ":").c_str(), done.error().to_string().c_str(),
-               explain_wrong_files(app).c_str());
+  std::fprintf(stderr, "%s %s%s\n", in_red(app.get_name() + ":").c_str(),
+               harmless(done.error().to_string()).c_str(), explain_wrong_files(app).c_str());
   return exit_code(done.error());
 }
 

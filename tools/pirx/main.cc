@@ -50,7 +50,9 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // so that a write beyond the limit on file sizes fails with an error
   if (argc > 1 && std::string_view(argv[1]) == "serve") {
     // A SIGHUP that comes while the server starts waits, and does not end it.
-    const sigset_t signals = pirx::cli::stopping_signals();
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   }
   try {

@@ -145,12 +145,11 @@ Result<http::HttpServer> named(Result<http::HttpServer> server, const std::vecto
 
 /// Makes the log's writer, which outlives all else.
 Result<void> serve(const ServeArguments& a, const StartRank& start, std::optional<LogWriter>& writer) {
+  PIRX_ASSIGN(auto settings, settle(a, start != nullptr));
   // Before any thread starts, so that every thread inherits the mask and only the waiter below takes the
-  // signals.
+  // signals; after the files of settings, which may be pipes to which nobody writes.
   const sigset_t signals = stopping_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-
-  PIRX_ASSIGN(auto settings, settle(a, start != nullptr));
   settings.http.max_connections =
       connections_to_have(settings.http.max_connections, settings.databases.size());
   PIRX_TRY(try_threads(threads_needed(settings)));

@@ -41,8 +41,8 @@ class Hash {
   Bytes data_;
 };
 
-struct Answer {
-  explicit Answer(const Json& from)
+struct Expected {
+  explicit Expected(const Json& from)
       : json(from),
         set(toy_set(from.at("w") == 8 ? kS8 : kS16, 6)),
         rows(from.at("rows")),
@@ -66,9 +66,9 @@ struct Answer {
   std::vector<Polynomial> query_masks, key_masks;
 };
 
-std::vector<Answer> answers() {
+std::vector<Expected> answers() {
   const Json json = Json::parse(pirx::testing::source_file("tests/vectors/inspire_kat.json"));
-  std::vector<Answer> out;
+  std::vector<Expected> out;
   for (const auto& entry : json.at("cases"))
     if (entry.at("d") == 64) out.emplace_back(entry);
   EXPECT_EQ(out.size(), 2);

@@ -32,11 +32,11 @@ namespace {
 using namespace testing;
 using pirx::testing::TemporaryFolder;
 
-class World {
+class Deployed {
  public:
   /// Records of `bytes` bytes with digests.
-  World(const Set& set, std::uint64_t records, std::uint64_t bytes, const Layout& layout,
-        std::uint64_t epoch = 1, const std::vector<std::size_t>& changed = {}) {
+  Deployed(const Set& set, std::uint64_t records, std::uint64_t bytes, const Layout& layout,
+           std::uint64_t epoch = 1, const std::vector<std::size_t>& changed = {}) {
     Params::Spec spec{
         .geometry = database::Geometry::create({.records = records, .record_bytes = bytes}).value(),
         .version = {.identity = {}, .epoch = epoch},
@@ -161,7 +161,7 @@ class World {
 
 TEST(InspirePlan, EveryPlaceOfARow) {
   for (const auto& set : {kS8, kS16}) {
-    const World world(set, 29, 300, {.per_row = 9, .rows_each = 1});
+    const Deployed world(set, 29, 300, {.per_row = 9, .rows_each = 1});
     ASSERT_EQ(world.params().unit_bytes() * 9 % set.word_bytes(), 0U);
     const auto client = world.join().value();
     std::vector<std::uint64_t> all(29);
@@ -174,7 +174,7 @@ TEST(InspirePlan, EveryPlaceOfARow) {
 
 TEST(InspirePlan, RecordsOfSeveralRowsTakeSeveralQueries) {
   for (const auto& set : {kS8, kS16}) {
-    const World world(set, 5, 7001, {.per_row = 1, .rows_each = 3});
+    const Deployed world(set, 5, 7001, {.per_row = 1, .rows_each = 3});
     EXPECT_EQ(world.params().rows(), 15U);
     const auto client = world.join().value();
     const auto seen = world.drive(*client, {4, 0, 2, 2});
@@ -184,7 +184,7 @@ TEST(InspirePlan, RecordsOfSeveralRowsTakeSeveralQueries) {
 }
 
 TEST(InspirePlan, MasksAreFetchedOnceAndFirst) {
-  const World world(kS8, 10, 5000, {});
+  const Deployed world(kS8, 10, 5000, {});
   ASSERT_EQ(world.params().blocks(), 3U);
   const auto client = world.join().value();
   const auto first = world.drive(*client, {3});
@@ -201,7 +201,7 @@ TEST(InspirePlan, MasksAreFetchedOnceAndFirst) {
 }
 
 TEST(InspirePlan, WhatDoesNotExistIsAskedForLikeAnyOther) {
-  const World world(kS8, 10, 500, {});
+  const Deployed world(kS8, 10, 500, {});
   const auto client = world.join().value();
   const auto seen = world.drive(*client, {3, 10});
   EXPECT_EQ(seen.queries, 2U);
@@ -210,10 +210,10 @@ TEST(InspirePlan, WhatDoesNotExistIsAskedForLikeAnyOther) {
 }
 
 TEST(InspirePlan, WrongMasksEndTheRetrievalBeforeASecretIsDrawn) {
-  const World world(kS8, 10, 5000, {});
+  const Deployed world(kS8, 10, 5000, {});
   const auto client = world.join().value();
   const auto seen =
-      world.drive(*client, {3}, [](const World::Seen&, Bytes& reply) { reply[99] ^= std::byte{8}; });
+      world.drive(*client, {3}, [](const Deployed::Seen&, Bytes& reply) { reply[99] ^= std::byte{8}; });
   EXPECT_EQ(seen.queries, 0U);
   ASSERT_FALSE(*seen.answer);
   EXPECT_EQ(seen.answer->error().code(), ErrorCode::kDataLoss);
@@ -225,10 +225,10 @@ TEST(InspirePlan, WrongMasksEndTheRetrievalBeforeASecretIsDrawn) {
 }
 
 TEST(InspirePlan, TheServerIsNotToldOfAWrongRow) {
-  const World world(kS8, 10, 500, {});
+  const Deployed world(kS8, 10, 500, {});
   const auto client = world.join().value();
   for (const std::size_t bad : {1, 2, 3}) {
-    const auto seen = world.drive(*client, {3, 4, 5}, [&](const World::Seen& now, Bytes& reply) {
+    const auto seen = world.drive(*client, {3, 4, 5}, [&](const Deployed::Seen& now, Bytes& reply) {
       if (now.queries == bad) reply[60] ^= std::byte{0x80};
     });
     EXPECT_EQ(seen.queries, 3U);
@@ -236,7 +236,7 @@ TEST(InspirePlan, TheServerIsNotToldOfAWrongRow) {
     EXPECT_EQ(seen.answer->error().code(), ErrorCode::kDataLoss);
   }
   // Nor of one that has another length.
-  const auto seen = world.drive(*client, {3, 4, 5}, [&](const World::Seen& now, Bytes& reply) {
+  const auto seen = world.drive(*client, {3, 4, 5}, [&](const Deployed::Seen& now, Bytes& reply) {
     if (now.queries == 1) reply.pop_back();
   });
   EXPECT_EQ(seen.queries, 3U);
@@ -247,11 +247,13 @@ TEST(InspirePlan, TheServerIsNotToldOfAWrongRow) {
 /// would say which versions the client has seen, or spell a number that a server of several versions wrote.
 TEST(InspirePlan, TheFolderIsUsedAsAWholeOrNotAtAll) {
   const TemporaryFolder folder;
-  const World world(kS8, 10, 9000, {});
+  const Deployed world(kS8, 10, 9000, {});
   ASSERT_EQ(world.params().blocks(), 5U);
   const auto everything = world.drive(**world.join(), {1}).masks_requests;
   ASSERT_EQ(everything.size(), 1U);
-  const auto asks = [&](const World& of) { return of.drive(**of.join(folder.path()), {2}).masks_requests; };
+  const auto asks = [&](const Deployed& of) {
+    return of.drive(**of.join(folder.path()), {2}).masks_requests;
+  };
   EXPECT_EQ(asks(world), everything);
   // Another client finds them.
   const auto second = world.drive(**world.join(folder.path()), {2});
@@ -259,7 +261,7 @@ TEST(InspirePlan, TheFolderIsUsedAsAWholeOrNotAtAll) {
   world.expect_records(second, {2});
   // At another epoch all are asked for, although some or all are the same: by every client alike.
   for (const auto& changed : {std::vector<std::size_t>{}, {0}, {1, 2, 4}}) {
-    const World updated(kS8, 10, 9000, {}, 2 + changed.size(), changed);
+    const Deployed updated(kS8, 10, 9000, {}, 2 + changed.size(), changed);
     const auto whole = updated.drive(**updated.join(), {2}).masks_requests;
     EXPECT_EQ(load_le<std::uint32_t>(whole.at(0).data() + 40), 0U);
     EXPECT_EQ(load_le<std::uint32_t>(whole.at(0).data() + 44), 5U);
@@ -277,7 +279,7 @@ TEST(InspirePlan, TheFolderIsUsedAsAWholeOrNotAtAll) {
   // A damaged file, one that is longer or shorter, another's and none: all are fetched anew, and the file is
   // mended.
   const auto file = folder.path() / to_hex(world.params().digest());
-  const World other(kS8, 10, 9000, {}, 2);
+  const Deployed other(kS8, 10, 9000, {}, 2);
   const std::function<void()> damages[] = {
       [&] { std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(99) << "damage"; },
       [&] { std::ofstream(file, std::ios::app | std::ios::binary) << "more"; },
@@ -300,7 +302,7 @@ TEST(InspirePlan, TheFolderIsUsedAsAWholeOrNotAtAll) {
 
 TEST(InspirePlan, APipeInTheFolderIsNotWaitedFor) {
   const TemporaryFolder folder;
-  const World world(kS8, 10, 500, {});
+  const Deployed world(kS8, 10, 500, {});
   const auto file = folder.path() / to_hex(world.params().digest());
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
   auto joined = std::async(std::launch::async, [&] { return world.join(folder.path()); });
@@ -312,7 +314,7 @@ TEST(InspirePlan, APipeInTheFolderIsNotWaitedFor) {
 
 TEST(InspirePlan, AFolderThatIsNotThereIsMade) {
   const TemporaryFolder folder;
-  const World world(kS8, 10, 500, {});
+  const Deployed world(kS8, 10, 500, {});
   world.expect_records(world.drive(**world.join(folder.path() / "new" / "folder"), {1}), {1});
   EXPECT_FALSE(std::filesystem::is_empty(folder.path() / "new" / "folder"));
 }
@@ -320,7 +322,7 @@ TEST(InspirePlan, AFolderThatIsNotThereIsMade) {
 TEST(InspirePlan, AFolderThatCannotBeIsAnError) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "file") << "no folder";
-  const World world(kS8, 10, 500, {});
+  const Deployed world(kS8, 10, 500, {});
   const auto seen = world.drive(**world.join(folder.path() / "file"), {1});
   EXPECT_EQ(seen.queries, 0U);
   ASSERT_FALSE(*seen.answer);
@@ -328,7 +330,7 @@ TEST(InspirePlan, AFolderThatCannotBeIsAnError) {
 }
 
 TEST(InspirePlan, ThreadsShareAClient) {
-  const World world(kS8, 10, 5000, {});
+  const Deployed world(kS8, 10, 5000, {});
   const auto client = world.join().value();
   std::vector<std::thread> threads;
   for (std::uint64_t i = 0; i < 4; ++i) {
@@ -338,7 +340,7 @@ TEST(InspirePlan, ThreadsShareAClient) {
 }
 
 TEST(InspirePlan, WorkIsThatOfTheMessages) {
-  const World world(kS8, 5, 7001, {.per_row = 1, .rows_each = 3});
+  const Deployed world(kS8, 5, 7001, {.per_row = 1, .rows_each = 3});
   const auto work = world.plan()->work();
   EXPECT_EQ(work.query_messages, 3);
   EXPECT_EQ(work.once_messages, 1);
