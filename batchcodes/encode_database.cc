@@ -4,6 +4,7 @@
 #include "pirx/batchcodes/encode_database.h"
 
 #include "bucket_rows.h"
+#include "bucket_sources.h"
 #include "pirx/batchcodes/fields.h"
 #include "src/base/guarded.h"
 #include "src/base/threads.h"
@@ -122,6 +123,7 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
       const database::Header header{file->layout, version, content_identity(file->layout, checksums)};
       PIRX_TRY(write_at(file->file.file().fd(), 0, encode_header(header), file->file.file().path()));
     }
+    if (spec.independence > 0) BucketSources::read(plain).add(version.identity, plain.version());
     for (const auto& file : files) {
       PIRX_TRY(std::move(file->file).commit());
       report.files.push_back(file->target);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "bucket_rows.h"
+#include "bucket_sources.h"
 #include "pirx/batchcodes/encode_database.h"
 #include "pirx/batchcodes/fields.h"
 #include "src/base/guarded.h"
@@ -17,12 +18,14 @@ struct Bucket {
   std::filesystem::path path;
   database::UpdateLock lock;
   std::shared_ptr<const database::Database> file;
+  /// Of the plain database that it was made from, if that is known. The epoch always is.
+  std::optional<database::Version> source = {};
   const database::BucketInfo& info() const { return *file->bucket(); }
 };
 
 Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
                                          std::span<const std::filesystem::path> paths,
-                                         const database::UpdateReport* last) {
+                                         const database::UpdateReport* last, const BucketSources& sources) {
   if (paths.empty()) return invalid("there are no buckets to update");
   std::vector<Bucket> buckets;
   for (const auto& path : paths) {
@@ -47,17 +50,19 @@ Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
     // Epochs of one database only grow, and its delta knows all changes since its file was written.
     const database::Version& base = plain.mapping().base_version;
     const database::Version& now = plain.version();
-    const database::Version& at = file->version();
-    const bool named = file->bucket()->independence == 0;  // by the plain database's identity
-    if (at.epoch < base.epoch) return refuse("is older than the changes that are kept");
+    const std::uint64_t at = file->version().epoch;
+    // Without noise it is named by the plain database's identity.
+    const auto source = file->bucket()->independence == 0 ? std::optional(file->version())
+                                                          : sources.of(file->version().identity);
+    if (at < base.epoch) return refuse("is older than the changes that are kept");
     const auto differs = [&](const database::Version& known) {
-      return at.epoch == known.epoch && at.identity != known.identity;
+      return source && at == known.epoch && *source != known;
     };
-    if (at.epoch > now.epoch ||
-        (named && (differs(base) || differs(now) || (last != nullptr && differs(last->before))))) {
+    if (at > now.epoch || differs(base) || differs(now) || (last != nullptr && differs(last->before))) {
       return refuse("is of another database");
     }
-    buckets.push_back({path, std::move(lock), std::move(file)});
+    if (!source && at == now.epoch) return refuse("may be of another history of the database");
+    buckets.push_back({path, std::move(lock), std::move(file), source});
   }
   return buckets;
 }
@@ -98,12 +103,12 @@ void add_patched_rows(const database::Database& file, unsigned arity, std::set<s
   }
 }
 
-/// Whether a bucket without noise has the content of the database at an epoch whose identity is still known.
-/// Of an epoch between these, the bucket may as well be of another history, such as that before a backup.
+/// Whether a bucket has the content of the database at an epoch whose identity is still known. Of an epoch
+/// between these, the bucket may as well be of another history, such as that before a backup.
 bool is_known(const Bucket& bucket, const database::Database& plain, const database::UpdateReport* last) {
-  const auto& at = bucket.file->version();
-  return bucket.info().independence > 0 || at == plain.mapping().base_version || at == plain.version() ||
-         (last != nullptr && at == last->before);
+  const auto& at = bucket.source;
+  return at && (*at == plain.mapping().base_version || *at == plain.version() ||
+                (last != nullptr && *at == last->before));
 }
 
 /// Rows of the buckets with blocks that changed since the bucket's epoch; of torn ones, which do not share
@@ -171,7 +176,8 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
 Result<BucketsReport> update(const database::Database& plain, std::span<const std::filesystem::path> paths,
                              const database::UpdateReport* last, int threads) {
   if (plain.bucket() != nullptr) return invalid("this is a bucket: name the plain database");
-  PIRX_ASSIGN(const std::vector<Bucket> buckets, open_buckets(plain, paths, last));
+  BucketSources sources = BucketSources::read(plain);
+  PIRX_ASSIGN(const std::vector<Bucket> buckets, open_buckets(plain, paths, last, sources));
   BucketsReport report{plain.version(), 0, std::vector<std::uint64_t>(buckets.size())};
   const auto lags = [&](const Bucket& bucket) {
     return bucket.file->version().epoch != plain.version().epoch;
@@ -210,6 +216,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
     PIRX_ASSIGN(auto encoder, BucketRows<F>::create(f, encoding, servers, plain, threads));
     return encode_rows(encoder, rows, plain, buckets, changes);
   }));
+  if (buckets[0].info().independence > 0) sources.add(report.version.identity, plain.version());
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     if (!torn && !lags(buckets[b])) continue;
     PIRX_TRY(database::write_delta(*buckets[b].file, buckets[b].lock, changes[b], {}));

@@ -12,6 +12,7 @@
 #include "src/base/guarded.h"
 #include "src/base/wanted_keys.h"
 #include "src/database/stand_in.h"
+#include "src/protocol/message.h"
 
 namespace pirx::cpir {
 
@@ -61,14 +62,14 @@ class RowsRetrieval final : public Retrieval {
   Result<void> take(std::size_t, ByteSpan reply) override {
     if (fetch_) {
       auto taken = std::exchange(fetch_, std::nullopt)->take(reply);
-      if (!taken) failed_ = taken.error();
+      if (!taken) failed_ = of_reply(taken.error());
       return taken;
     }
     if (upload_ != nullptr) {
       upload_ = nullptr;
       auto held = client_.check_held(reply);
       // The other queries are sent all the same: a server must not learn which reply was wrong.
-      if (!held && !refused_) refused_ = held.error();
+      if (!held && !refused_) refused_ = of_reply(held.error());
       return held;
     }
     // A server may forget what it was sent, but not for ever.
@@ -122,10 +123,7 @@ class RowsRetrieval final : public Retrieval {
       }
       if (!wrong) cut_out(rows.expose(), rows_.expose()[i].offset, found.emplace_back(bytes).expose());
     }
-    if (wrong && wrong->code() == ErrorCode::kInvalidArgument) {  // that is for callers' mistakes
-      wrong = Error(ErrorCode::kDataLoss, wrong->message());
-    }
-    if (wrong) return tl::unexpected(*wrong);
+    if (wrong) return tl::unexpected(of_reply(*wrong));
     PIRX_ASSIGN(auto records, keyed ? read_sums(found) : read_slots(found));
     Answer answer;
     answer.responders = 1;

@@ -39,8 +39,8 @@ class DownloadRetrieval final : public Retrieval {
     const auto body = decode_header(reply, ProtocolId::kDownload, MessageType::kReply, params_.digest(),
                                     kHeaderBytes + piece.length);
     if (!body) {
-      failed_ = body.error();
-      return tl::unexpected(body.error());
+      failed_ = of_reply(body.error());
+      return tl::unexpected(*failed_);
     }
     auto& into = next_piece_ < params_.checksum_pieces() ? checksums_ : content_;
     try {

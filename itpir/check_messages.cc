@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "src/protocol/message.h"
+
 namespace pirx::itpir {
 namespace {
 
@@ -50,7 +52,9 @@ Result<void> check_query_bytes(ByteSpan request, std::uint64_t queries, std::uin
 Result<ByteSpan> check_reply(ByteSpan reply, const MessageHeader& expected, std::size_t sum_bytes) {
   const auto wrong = [](std::string message) { return fail(ErrorCode::kDataLoss, std::move(message)); };
   Reader reader(reply, "reply");
-  PIRX_ASSIGN(const auto header, MessageHeader::decode(reader, expected.protocol));
+  const auto decoded = MessageHeader::decode(reader, expected.protocol);
+  if (!decoded) return tl::unexpected(of_reply(decoded.error()));
+  const MessageHeader& header = *decoded;
   if (header.type != MessageType::kReply) {
     return wrong("the server sent a pirx message that is no reply");
   }

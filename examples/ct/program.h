@@ -19,7 +19,10 @@ inline int run_program(CLI::App& app, int argc, char** argv, const std::function
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageExitCode;
   }
-  const auto done = action();
+  auto done = action();
+  if (done && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
+    done = fail(ErrorCode::kUnavailable, "cannot write to standard output");
+  }
   if (done) return *done;
   std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), done.error().to_string().c_str());
   return 1 + static_cast<int>(done.error().code());

@@ -40,14 +40,6 @@ Result<std::size_t> find_awaited(const RetrievalObject& object, std::uint64_t id
   return static_cast<std::size_t>(place);
 }
 
-/// What a bad reply of a server is told to be.
-Error blame(RetrievalObject& object, std::size_t server, Error error) {
-  // A reply is the server's, so that it is never the caller's mistake.
-  if (error.code() == ErrorCode::kInvalidArgument) error = Error(ErrorCode::kDataLoss, error.message());
-  object.blame[server] = error.to_string();
-  return error;
-}
-
 /// Keeps what a plan may ask of the client within the limits.
 Result<void> limit(const Plan& plan, std::size_t wishes, LookUp& look_up) {
   auto work = plan.work();
@@ -204,8 +196,8 @@ pirx_status pirx_retrieval_receive(pirx_retrieval* retrieval, uint64_t id, const
     } else {
       taken = object.retrieval->receive(message.id, {static_cast<const std::byte*>(reply), size});
     }
-    if (!taken) return tl::unexpected(blame(object, message.server, taken.error()));
-    return {};
+    if (!taken) object.blame[message.server] = taken.error().to_string();
+    return taken;
   });
 }
 

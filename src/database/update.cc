@@ -161,10 +161,15 @@ Result<void> DatabaseUpdate::State::truncate(std::uint64_t count) {
 
 Result<Bytes> DatabaseUpdate::State::merged_keys() const {
   std::vector<KeyEntry> kept, added, all;
+  std::uint64_t bytes = 0;
   PIRX_TRY(before->for_each_key([&](std::string_view key, std::uint64_t position) {
     if (position < kept_records) kept.push_back({key, position});
+    bytes += key.size();
     return true;
   }));
+  if (bytes > before->mapping().header.layout.keys.length) {
+    return fail(ErrorCode::kDataLoss, "the key index is damaged: keys overlap");
+  }
   for (const auto& [key, positions] : keys) {
     for (const auto position : positions) added.push_back({key, position});
   }

@@ -26,6 +26,11 @@ Result<MessageType> decode_prefix(Reader& reader, ProtocolId protocol);
 /// DataLoss: another type.
 Result<void> decode_prefix(Reader& reader, ProtocolId protocol, MessageType type);
 
+/// What is wrong with a reply is its server's doing: no InvalidArgument, which is for callers' mistakes.
+inline Error of_reply(const Error& error) {
+  return error.code() == ErrorCode::kInvalidArgument ? Error(ErrorCode::kDataLoss, error.message()) : error;
+}
+
 /// Start of a query or reply: the prefix and the digest of the plan.
 inline constexpr std::size_t kHeaderBytes = 40;
 void encode_header(Writer& writer, ProtocolId protocol, MessageType type, const Digest& plan);

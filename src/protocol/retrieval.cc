@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "src/base/guarded.h"
+#include "src/protocol/message.h"
 
 namespace pirx {
 namespace {
@@ -61,7 +62,9 @@ Result<std::size_t> Retrieval::settle(MessageId id) {
 
 Result<void> Retrieval::receive(MessageId id, ByteSpan reply) {
   PIRX_ASSIGN(const auto server, settle(id));
-  return guarded([&] { return take(server, reply); });
+  auto taken = guarded([&] { return take(server, reply); });
+  if (!taken) return tl::unexpected(of_reply(taken.error()));
+  return taken;
 }
 
 Result<void> Retrieval::lost(MessageId id, const Error& why) {

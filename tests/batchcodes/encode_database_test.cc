@@ -465,24 +465,47 @@ TEST(UpdateBuckets, RefusesWhatWasCompactedWhileTorn) {
 /// After a backup is put back, an epoch of the buckets may be one that the database never had.
 TEST(UpdateBuckets, BucketsOfAHistoryThatWasLeftAreMadeRight) {
   auto engine = seeded_engine(77);
+  for (const unsigned independence : {0u, 1u}) {
+    const TemporaryFolder folder(TemporaryFolder::kMemory);
+    const auto files = four_buckets(folder, 30, independence, engine);
+    const auto backup = read_file(folder / "db");
+    const auto set = [&](std::uint64_t record) {
+      auto update = database::DatabaseUpdate::begin(folder / "db");
+      return update ? update->set(record, to_bytes("new")).and_then([&] { return update->commit(); })
+                    : tl::unexpected(update.error());
+    };
+    const auto left = set(0);
+    ASSERT_TRUE(good(left));
+    ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files, &*left)));
+    std::filesystem::remove(folder / "db.delta");
+    pirx::testing::write_file(folder / "db", backup);
+    ASSERT_TRUE(good(set(10)));
+    expect_error(update_buckets(**Database::open(folder / "db"), files), ErrorCode::kInvalidArgument,
+                 "another database");
+    ASSERT_TRUE(good(set(12)));
+    const auto plain = Database::open(folder / "db");
+    ASSERT_TRUE(good(update_buckets(**plain, files)));
+    expect_decodes(**plain, files, engine);
+  }
+}
+
+TEST(UpdateBuckets, WithNoiseTheirHistoryIsKeptBesideTheDatabase) {
+  auto engine = seeded_engine(78);
   const TemporaryFolder folder(TemporaryFolder::kMemory);
-  const auto files = four_buckets(folder, 30, 0, engine);
-  const auto backup = read_file(folder / "db");
-  const auto set = [&](std::uint64_t record) {
-    auto update = database::DatabaseUpdate::begin(folder / "db");
-    return update ? update->set(record, to_bytes("new")).and_then([&] { return update->commit(); })
-                  : tl::unexpected(update.error());
-  };
-  const auto left = set(0);
-  ASSERT_TRUE(good(left));
-  ASSERT_TRUE(good(update_buckets(**Database::open(folder / "db"), files, &*left)));
-  std::filesystem::remove(folder / "db.delta");
-  pirx::testing::write_file(folder / "db", backup);
-  ASSERT_TRUE(good(set(10)));
-  ASSERT_TRUE(good(set(12)));
-  const auto plain = Database::open(folder / "db");
-  ASSERT_TRUE(good(update_buckets(**plain, files)));
-  expect_decodes(**plain, files, engine);
+  const auto files = four_buckets(folder, 30, 1, engine);
+  const auto update = [&] { return update_buckets(**Database::open(folder / "db"), files); };
+  ASSERT_TRUE(good(change(folder / "db", engine)));
+  ASSERT_TRUE(good(update()));
+  std::filesystem::remove(folder / "db.buckets");
+  expect_error(update(), ErrorCode::kInvalidArgument, "another history");
+  ASSERT_TRUE(good(change(folder / "db", engine)));
+  // All rows of the buckets, each of which are two of the database.
+  const auto all = [&] { return ((*Database::open(folder / "db"))->rows().rows + 1) / 2; };
+  EXPECT_EQ(update()->rows, all());
+  expect_decodes(**Database::open(folder / "db"), files, engine);
+  pirx::testing::write_file(folder / "db.buckets", to_bytes("what nobody can read"));
+  ASSERT_TRUE(good(change(folder / "db", engine)));
+  EXPECT_EQ(update()->rows, all());
 }
 
 TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {

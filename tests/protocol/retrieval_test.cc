@@ -412,6 +412,26 @@ TEST(Retrieval, AReplyOfAnotherFormatIsNotHiddenByAnotherThatIsDamaged) {
   expect_that_headers_decide(4, ErrorCode::kDataLoss);
 }
 
+TEST(Retrieval, WhatIsWrongWithAReplyIsNoMistakeOfTheCaller) {
+  for_every_protocol([](const World& world, const Protocol& protocol, bool) {
+    for (const std::size_t byte : {4u, 7u}) {
+      auto retrieval = *world.begin({2});
+      bool wrong = true;
+      for (auto wave = *retrieval->outgoing(); !wave.empty(); wave = *retrieval->outgoing()) {
+        for (const auto& message : wave) {
+          auto reply = world.reply(message);
+          if (wrong) reply[byte] ^= std::byte{0x30};
+          const auto taken = retrieval->receive(message.id, reply);
+          if (wrong && !taken) expect_error(taken, ErrorCode::kDataLoss, "");
+          wrong = false;
+        }
+      }
+      const auto answer = std::move(*retrieval).finish();
+      if (!protocol.several) expect_error(answer, ErrorCode::kDataLoss, "");
+    }
+  });
+}
+
 TEST(Retrieval, RefusesRepliesThatItDoesNotAwait) {
   for_every_protocol([](const World& world, const Protocol&, bool) {
     auto retrieval = *world.begin({8});

@@ -144,6 +144,18 @@ class CommandLine(Servers):
         source.write_text(json.dumps({"k": None, "v": "x"}) + "\n")
         wrong = run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", code=2)
         self.assertIn("line 1: member \"k\" is null", wrong.stderr)
+        self.assertIn("shell: ?[31m not in", run("completion", "\x1b[31m", code=1).stderr)
+        source.write_text(json.dumps({"database": str(target), "log_format": "\x1b[31m"}))
+        self.assertIn("not '?[31m'", run("serve", "--config", source, code=2).stderr)
+
+    def test_a_server_that_waits_for_a_pipe_can_be_stopped(self):
+        pipe = self.path / "tokens"
+        os.mkfifo(pipe)
+        server = subprocess.Popen([PIRX, "serve", str(self.build()), "--tokens", str(pipe)])
+        with self.assertRaises(subprocess.TimeoutExpired):
+            server.wait(1)
+        server.terminate()
+        self.assertEqual(server.wait(10), -signal.SIGTERM)
 
     def test_database_commands(self):
         database = self.build()
@@ -157,9 +169,9 @@ class CommandLine(Servers):
         listed = dict(line.split("\t")[::-1] for line in key_positions(database).splitlines())
         self.assertEqual(listed, {f"key{i}": str(i) for i in range(500)})
         self.assertEqual(len(run("db", "list", database, "--limit", 3).stdout.splitlines()), 4)
-        for words in (["info"], ["verify"], ["get", 17], ["list"]):
+        for words in (["db", "info"], ["db", "verify"], ["db", "get", 17], ["db", "list"], ["--help"], ["--version"]):
             with open("/dev/full", "w", encoding="ascii") as full:
-                arguments = [PIRX, "db", words[0], str(database), *map(str, words[1:])]
+                arguments = [PIRX, *words[:2], *([str(database)] if words[0] == "db" else []), *map(str, words[2:])]
                 done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
             self.assertEqual(done.returncode, 5, words)
             self.assertIn("cannot write to standard output", done.stderr)
@@ -554,6 +566,10 @@ class CommandLine(Servers):
     def test_buckets_that_cannot_be_looked_for(self):
         done = run("db", "update", self.build(), "--buckets", self.path / ("p" * 254), code=5)
         self.assertIn("too long", done.stderr)
+        run("db", "encode", self.build(), "--servers", 4, "--arity", 2, "--out", self.path / "b")
+        (self.path / "b.3").unlink()
+        done = run("db", "update", self.build(), "--buckets", self.path / "b", code=2)
+        self.assertIn(f"there is {self.path / 'b.4'}, but no {self.path / 'b.3'}", done.stderr)
 
     def test_deploy_refusals(self):
         database = self.build()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands of the program pirx, as main(), man pages and the completions of shells see them.
+#include <iostream>
+
 #include "cli.h"
 #include "did_you_mean.h"
 #include "wrong_files.h"
@@ -62,7 +64,10 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
     refuse_empty_options(app);
   } catch (const CLI::ParseError& error) {
     const auto unknown = explain_unknown(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      app.exit(error);
+      return std::cout.flush() ? 0 : exit_code(Error(ErrorCode::kUnavailable, ""));
+    }
     if (unknown.empty()) {
       std::fprintf(stderr, "%s %s\nRun with --help for more information.\n",
                    in_red(app.get_name() + ":").c_str(), harmless(error.what()).c_str());

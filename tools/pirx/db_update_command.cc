@@ -222,6 +222,12 @@ Result<std::vector<fs::path>> bucket_files(const std::string& prefix) {
     files.push_back(std::move(file));
   }
   if (files.empty()) return invalid("there is no bucket " + prefix + ".1");
+  for (std::size_t n = files.size() + 2; n < files.size() + 66; ++n) {
+    const std::string beyond = prefix + "." + std::to_string(n);
+    PIRX_ASSIGN(const bool there, is_there(beyond));
+    if (there)
+      return invalid("there is " + beyond + ", but no " + prefix + "." + std::to_string(files.size() + 1));
+  }
   for (const auto& file : files) {  // before the plain database changes
     PIRX_ASSIGN(const auto opened, database::Database::open(file));
     if (opened->bucket() == nullptr) return invalid(file.native() + " is no bucket");
@@ -254,8 +260,14 @@ Result<void> update(const DbUpdateArguments& a) {
   }
   if (files.empty()) return {};
   PIRX_ASSIGN(const auto plain, database::Database::open(a.database));
-  PIRX_ASSIGN(const auto done,
-              batchcodes::update_buckets(*plain, files, report ? &*report : nullptr, a.threads));
+  const auto encoded = batchcodes::update_buckets(*plain, files, report ? &*report : nullptr, a.threads);
+  if (!encoded) {
+    const std::string then = report ? "; " + a.database + " has changed already: run 'pirx db update " +
+                                          a.database + " --buckets " + a.buckets + "', without the changes"
+                                    : "";
+    return fail(encoded.error().code(), encoded.error().message() + then);
+  }
+  const auto& done = *encoded;
   for (std::size_t b = 0; b < files.size(); ++b) {
     std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " rows encoded, %s in %s.delta\n", files[b].c_str(),
                 done.version.epoch, done.rows, human_bytes(done.delta_bytes[b]).c_str(),
