@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bucket_sources.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <sstream>
 
 #include "pirx/base/small_file.h"
+#include "src/base/file.h"
 #include "src/database/mapping.h"
 
 namespace pirx::batchcodes {
@@ -21,18 +24,26 @@ std::optional<Digest> digest_from(const std::string& text) {
   return digest;
 }
 
+std::filesystem::path path_beside(const database::Database& plain) {
+  auto path = behind_links(plain.mapping().path).value_or(plain.mapping().path);
+  path += ".buckets";
+  return path;
+}
+
 }  // namespace
 
 BucketSources BucketSources::read(const database::Database& plain) {
   BucketSources sources;
-  sources.path_ = plain.mapping().path;
-  sources.path_ += ".buckets";
-  std::istringstream text(read_file(sources.path_, kMostBytes, "list of buckets").value_or(""));
+  const auto path = path_beside(plain);
+  std::istringstream text(read_file(path, kMostBytes, "list of buckets").value_or(""));
   std::string line, buckets, identity;
-  if (!std::getline(text, line) || line != kFirstLine) return sources;
+  if (!std::getline(text, line) || line != kFirstLine) {
+    sources.foreign_ = is_there(path).value_or(true);
+    return sources;
+  }
   for (std::uint64_t epoch = 0; text >> buckets >> epoch >> identity;) {
-    const auto of = digest_from(buckets), plain_identity = digest_from(identity);
-    if (of && plain_identity) sources.lines_.push_back({*of, {*plain_identity, epoch}});
+    const auto of = digest_from(buckets), of_plain = digest_from(identity);
+    if (of && of_plain) sources.lines_.push_back({*of, {*of_plain, epoch}});
   }
   return sources;
 }
@@ -43,15 +54,25 @@ std::optional<database::Version> BucketSources::of(const Digest& buckets) const 
   return line == lines_.end() ? std::nullopt : std::optional(line->plain);
 }
 
-void BucketSources::add(const Digest& buckets, const database::Version& plain) {
-  lines_.push_back({buckets, plain});
-  if (lines_.size() > kMostLines) lines_.erase(lines_.begin());
-  std::string text = std::string(kFirstLine) + "\n";
-  for (const auto& line : lines_) {
-    text += to_hex(line.buckets) + " " + std::to_string(line.plain.epoch) + " " +
-            to_hex(line.plain.identity) + "\n";
+Result<void> BucketSources::add(const database::Database& plain, const Digest& buckets) {
+  const auto path = path_beside(plain);
+  PIRX_ASSIGN(const auto lock, lock_folder(path));
+  BucketSources sources = read(plain);
+  if (sources.foreign_) {
+    return invalid(printable(path.native()) +
+                   " is to say which buckets are of this database, but is another file");
   }
-  (void)replace_file(path_, text);
+  auto& lines = sources.lines_;
+  lines.push_back({buckets, plain.version()});
+  if (lines.size() > kMostLines) lines.erase(lines.begin());
+  std::string text = std::string(kFirstLine) + "\n";
+  for (const auto& [of, version] : lines) {
+    text += to_hex(of) + " " + std::to_string(version.epoch) + " " + to_hex(version.identity) + "\n";
+  }
+  // Who may read the database may read its hash.
+  struct stat status;
+  const bool known = ::stat(plain.mapping().path.c_str(), &status) == 0;
+  return replace_file(path, text, known ? status.st_mode & 0666 : 0600);
 }
 
 }  // namespace pirx::batchcodes

@@ -12,20 +12,22 @@ namespace pirx::batchcodes {
 
 class BucketSources {
  public:
-  /// Empty where there is no such file, or none that can be read.
+  /// Empty where there is no such file, or none that can be read. Then the set is refused until the database
+  /// changes, and all its rows are encoded again.
   static BucketSources read(const database::Database& plain);
   /// The version of the plain database that the buckets of that identity have. Nothing: it is not known.
   std::optional<database::Version> of(const Digest& buckets) const;
-  /// Before the buckets are in place. Without such a line, all their rows are encoded again once.
-  void add(const Digest& buckets, const database::Version& plain);
+  /// Before the buckets are in place. InvalidArgument: there is another file of that name. Other errors are
+  /// those of replace_file().
+  static Result<void> add(const database::Database& plain, const Digest& buckets);
 
  private:
   struct Line {
     Digest buckets;
     database::Version plain;
   };
-  std::filesystem::path path_;
   std::vector<Line> lines_;
+  bool foreign_ = false;  ///< there is such a file, but of another kind
 };
 
 }  // namespace pirx::batchcodes

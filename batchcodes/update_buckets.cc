@@ -176,8 +176,8 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
 Result<BucketsReport> update(const database::Database& plain, std::span<const std::filesystem::path> paths,
                              const database::UpdateReport* last, int threads) {
   if (plain.bucket() != nullptr) return invalid("this is a bucket: name the plain database");
-  BucketSources sources = BucketSources::read(plain);
-  PIRX_ASSIGN(const std::vector<Bucket> buckets, open_buckets(plain, paths, last, sources));
+  PIRX_ASSIGN(const std::vector<Bucket> buckets,
+              open_buckets(plain, paths, last, BucketSources::read(plain)));
   BucketsReport report{plain.version(), 0, std::vector<std::uint64_t>(buckets.size())};
   const auto lags = [&](const Bucket& bucket) {
     return bucket.file->version().epoch != plain.version().epoch;
@@ -216,7 +216,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
     PIRX_ASSIGN(auto encoder, BucketRows<F>::create(f, encoding, servers, plain, threads));
     return encode_rows(encoder, rows, plain, buckets, changes);
   }));
-  if (buckets[0].info().independence > 0) sources.add(report.version.identity, plain.version());
+  if (buckets[0].info().independence > 0) PIRX_TRY(BucketSources::add(plain, report.version.identity));
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     if (!torn && !lags(buckets[b])) continue;
     PIRX_TRY(database::write_delta(*buckets[b].file, buckets[b].lock, changes[b], {}));

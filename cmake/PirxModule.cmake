@@ -11,8 +11,8 @@
 #       Target <name>.
 #   pirx_test(<name> SOURCES a_test.cc ... LABEL short|medium|long [DEPS ...] [ARGS ...] [TIMEOUT s] [ALONE|MAIN_OWN])
 #       One ctest. Sees the repository root, tests/ and every DEPS' public headers. With PIRX_UNITY the tests of a folder with the
-#       same label are one program, compiled several files at a time, which takes less than half as long; a ctest runs the
-#       tests of its files. Otherwise, and if it is ALONE or has its own main, a test is a program of its name.
+#       same label are one program, FOLDER_LABEL_tests (those that pirx_once names are another one), compiled several files at
+#       a time, which takes less than half as long; a ctest runs the tests of its files. Otherwise, and if it is ALONE or has its own main, a test is a program of its name.
 #   pirx_script_test(<name> COMMAND ... LABEL short|medium|long [TIMEOUT s])
 #       One ctest that runs a command in the repository root. $<TARGET_FILE:x> in it makes tests_<label> build x.
 #   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [SPOILED] [PLAIN])
@@ -344,8 +344,11 @@ function(pirx_test name)
     pirx_is_once(once ${name})
     string(REPLACE "/" "_" program "${folder}_${arg_LABEL}${once}_tests")
     set(main pirx_united_main)
-    list(APPEND arg_ARGS ${arg_SOURCES})
-    list(FILTER arg_ARGS EXCLUDE REGEX "/") # what tests share
+    if(arg_ARGS)
+      message(FATAL_ERROR "pirx_test(${name}): with ARGS it must be ALONE")
+    endif()
+    set(arg_ARGS ${arg_SOURCES})
+    list(FILTER arg_ARGS INCLUDE REGEX "_test\\.cc$")
   endif()
   if(TARGET ${program})
     target_sources(${program} PRIVATE ${arg_SOURCES})

@@ -15,8 +15,8 @@ Result<void> check_query(const MessageHeader& header, const MessageHeader& large
 Result<void> check_query_bytes(ByteSpan request, std::uint64_t queries, std::uint64_t vector_bytes);
 
 /// The bytes behind the header of a reply that has the header `expected` and sums of `sum_bytes`. StaleEpoch:
-/// it is from another database version. DataLoss, InvalidArgument: it is malformed or differs otherwise; the
-/// message says in what.
+/// it is from another database version. DataLoss: it is malformed or differs otherwise; the message says in
+/// what.
 Result<ByteSpan> check_reply(ByteSpan reply, const MessageHeader& expected, std::size_t sum_bytes);
 
 /// InvalidArgument: a coordinate that is zero, or the same one twice.

@@ -382,8 +382,8 @@ void Batcher::move_marked(std::vector<Job>& to, double longest) {
 }
 
 void Batcher::mark_batch(double longest, bool early) {
-  // Whose turn it is: those that the pass is for, due or early; of these, first those who will not be late;
-  // and by rank.
+  // Whose turn it is: first those that the pass is for, due or early. Of these and of the others, who will be
+  // late comes last; then by rank.
   const double time = compute_.virtual_time();
   const bool alone = compute_.clients_that_wait() <= 1;
   auto most = most_queries(longest);

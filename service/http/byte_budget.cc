@@ -40,15 +40,14 @@ void ByteBudget::give(std::size_t count) noexcept {
   const auto used = used_.fetch_sub(count) - count;
   if (whole_ != nullptr) return whole_->give(count);
   auto highest = highest_.load();
+  if (highest <= used + slack(limit_)) return;
+  // It walks through the whole heap: whoever takes and gives without end has a tenth of the time for that.
+  // What is left then goes with a later one.
   const auto start = std::chrono::steady_clock::now();
-  if (highest <= used + slack(limit_) || start < next_trim_.load() ||
-      !highest_.compare_exchange_strong(highest, used)) {
-    return;
-  }
+  if (start < next_trim_.load() || !highest_.compare_exchange_strong(highest, used)) return;
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
-  // It walks through the whole heap: whoever takes and gives without end has a tenth of the time for that.
   const auto end = std::chrono::steady_clock::now();
   next_trim_ = end + 9 * (end - start);
 }

@@ -167,7 +167,7 @@ Result<Bytes> DatabaseUpdate::State::merged_keys() const {
     bytes += key.size();
     return true;
   }));
-  if (bytes > before->mapping().header.layout.keys.length) {
+  if (bytes + key_index_size(old().records(), 0) > before->mapping().header.layout.keys.length) {
     return fail(ErrorCode::kDataLoss, "the key index is damaged: keys overlap");
   }
   for (const auto& [key, positions] : keys) {

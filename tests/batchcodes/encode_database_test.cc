@@ -503,9 +503,13 @@ TEST(UpdateBuckets, WithNoiseTheirHistoryIsKeptBesideTheDatabase) {
   const auto all = [&] { return ((*Database::open(folder / "db"))->rows().rows + 1) / 2; };
   EXPECT_EQ(update()->rows, all());
   expect_decodes(**Database::open(folder / "db"), files, engine);
-  pirx::testing::write_file(folder / "db.buckets", to_bytes("what nobody can read"));
+  // A link leads to the same list.
+  std::filesystem::create_symlink("db", folder / "link");
+  EXPECT_EQ(update_buckets(**Database::open(folder / "link"), files)->rows, 0u);
+  std::filesystem::remove(folder / "db.buckets");
+  pirx::testing::write_file(folder / "db.buckets", to_bytes("of somebody else"));
   ASSERT_TRUE(good(change(folder / "db", engine)));
-  EXPECT_EQ(update()->rows, all());
+  expect_error(update(), ErrorCode::kInvalidArgument, "is another file");
 }
 
 TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "database_fixture.h"
+#include "pirx/database/update.h"
+#include "src/database/key_index.h"
 #include "src/database/layout.h"
 
 namespace pirx::database {
@@ -237,6 +239,28 @@ TEST(Database, TenThousandForgedHeadersNeverCrash) {
       EXPECT_TRUE(std::equal(page.begin(), page.begin() + 4064, expected.begin()));
     }
   }
+}
+
+// A list of keys that all lie at the same place would be as long as their number times their length.
+TEST(Database, KeysThatOverlapAreNotUpdated) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", kRecords, kKeys)));
+  Bytes file = read_file(folder / "db");
+  const auto header = decode_header(ByteSpan(file).first(kPageBytes));
+  ASSERT_TRUE(good(header));
+  std::byte* const keys = file.data() + header->layout.keys.offset;
+  for (std::size_t i = 0; i < kKeys.size(); ++i) {
+    std::byte* const entry = keys + kKeyIndexHeaderBytes + i * kKeyEntryBytes;
+    store_le(entry, std::uint64_t{0});
+    store_le(entry + 8, load_le<std::uint32_t>(keys + 8));
+  }
+  reseal(file, header->layout, header->version.epoch);
+  std::filesystem::remove(folder / "db");
+  testing::write_file(folder / "db", file);
+  auto update = DatabaseUpdate::begin(folder / "db");
+  ASSERT_TRUE(good(update));
+  ASSERT_TRUE(good(update->append("new", as_bytes("one"))));
+  expect_error(update->commit(), ErrorCode::kDataLoss, "keys overlap");
 }
 
 TEST(Database, ResealedNonsenseIsFoundByVerifyAndHarmless) {

@@ -145,7 +145,7 @@ class CommandLine(Servers):
         wrong = run("db", "build", target, source, "--from", "jsonl", "--key", "k", "--value", "v", code=2)
         self.assertIn("line 1: member \"k\" is null", wrong.stderr)
         self.assertIn("shell: ?[31m not in", run("completion", "\x1b[31m", code=1).stderr)
-        source.write_text(json.dumps({"database": str(target), "log_format": "\x1b[31m"}))
+        source.write_text(json.dumps({"databases": [{"name": "a", "file": str(target), "coordinate": 1}], "log_format": "\x1b[31m"}))
         self.assertIn("not '?[31m'", run("serve", "--config", source, code=2).stderr)
 
     def test_a_server_that_waits_for_a_pipe_can_be_stopped(self):

@@ -66,7 +66,8 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
     const auto unknown = explain_unknown(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
     if (error.get_exit_code() == 0) {
       app.exit(error);
-      return std::cout.flush() ? 0 : exit_code(Error(ErrorCode::kUnavailable, ""));
+      if (std::cout.flush()) return 0;
+      return report(app, fail(ErrorCode::kUnavailable, "cannot write to standard output"));
     }
     if (unknown.empty()) {
       std::fprintf(stderr, "%s %s\nRun with --help for more information.\n",

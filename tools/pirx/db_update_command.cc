@@ -20,6 +20,7 @@ struct DbUpdateArguments {
   std::string database, changes, buckets, keys_file;
   std::vector<std::string> set, key, append, remove;
   std::optional<std::uint64_t> truncate;
+  std::uint64_t max_record_bytes = 0;
   int threads = 0;
 };
 
@@ -146,6 +147,12 @@ Result<database::KeyedChanges> keyed_changes(const DbUpdateArguments& a, std::ui
       return take_keyed_line(changes, line);
     }));
   }
+  for (const auto& [key, record] : changes) {
+    if (a.max_record_bytes != 0 && record && record->size() > a.max_record_bytes) {
+      return invalid("the record of key '" + escape_key(key) + "' has " + std::to_string(record->size()) +
+                     " bytes, the limit is " + std::to_string(a.max_record_bytes));
+    }
+  }
   return changes;
 }
 
@@ -222,10 +229,10 @@ Result<std::vector<fs::path>> bucket_files(const std::string& prefix) {
     files.push_back(std::move(file));
   }
   if (files.empty()) return invalid("there is no bucket " + prefix + ".1");
-  for (std::size_t n = files.size() + 2; n < files.size() + 66; ++n) {
+  constexpr std::size_t kWidestGap = 64;
+  for (std::size_t n = files.size() + 2; n < files.size() + 2 + kWidestGap; ++n) {
     const std::string beyond = prefix + "." + std::to_string(n);
-    PIRX_ASSIGN(const bool there, is_there(beyond));
-    if (there)
+    if (is_there(beyond).value_or(false))
       return invalid("there is " + beyond + ", but no " + prefix + "." + std::to_string(files.size() + 1));
   }
   for (const auto& file : files) {  // before the plain database changes
@@ -262,9 +269,10 @@ Result<void> update(const DbUpdateArguments& a) {
   PIRX_ASSIGN(const auto plain, database::Database::open(a.database));
   const auto encoded = batchcodes::update_buckets(*plain, files, report ? &*report : nullptr, a.threads);
   if (!encoded) {
-    const std::string then = report ? "; " + a.database + " has changed already: run 'pirx db update " +
-                                          a.database + " --buckets " + a.buckets + "', without the changes"
-                                    : "";
+    const bool again = report && encoded.error().code() != ErrorCode::kInvalidArgument;
+    const std::string then = again ? "; " + a.database + " has changed already: run 'pirx db update " +
+                                         a.database + " --buckets " + a.buckets + "', without the changes"
+                                   : "";
     return fail(encoded.error().code(), encoded.error().message() + then);
   }
   const auto& done = *encoded;
@@ -306,6 +314,9 @@ void add_db_update(CLI::App& db) {
         .add_option("--keys-from", a->keys_file,
                     "All keys of a keyed database, one a line, if there is no DATABASE.keys beside it")
         ->type_name("FILE");
+    add_size(command, "--max-record-bytes", a->max_record_bytes,
+             "Longer records of a keyed database are refused: one that is much longer than all others makes "
+             "rows that no server takes by default");
     command.add_option("--truncate", a->truncate, "First of all, keep so many records")
         ->check(whole_number(1, ~std::uint64_t{0}));
     command
