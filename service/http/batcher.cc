@@ -208,7 +208,10 @@ double Batcher::price_of(std::size_t before, std::size_t queries, double longest
   const double alone = cost_.predict(queries);
   if (alone == 0) return kUnknown;
   const double more = seconds_of(before + queries, longest) - seconds_of(before, longest);
-  return std::max(0.0, more) * cost_.predict_hopefully(queries) / alone;
+  // Others must reckon with all of `alone` where only larger passes are known.
+  const double hoped =
+      cost_.knows_only_larger(queries) ? std::min(alone, kUnknown) : cost_.predict_hopefully(queries);
+  return std::max(0.0, more) * hoped / alone;
 }
 
 Batcher::Rank Batcher::rank_of(const Job& job, double virtual_time) {

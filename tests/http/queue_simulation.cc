@@ -434,6 +434,33 @@ bool hurried() {
   return user.get_through("large requests at the same database, where three seconds are left");
 }
 
+/// Three addresses ask for one record of each of 24 databases of which only large passes are known, while an
+/// early pass is computed, and are gone before it ends.
+bool small_ones() {
+  World world;
+  Server server(world);
+  server.add({0.03, 0.01});
+  server.add({2, 0.1});
+  for (std::size_t d = 2; d < 26; ++d) {
+    server.add({0.5, 0.001});
+    world.after(static_cast<double>(d), [&, d] { server.ask(d, 250, "large", 60, [](bool, bool) {}); });
+  }
+  server.databases[1]->at_pass = [&](double begin, double end) {
+    for (std::size_t d = 2; d < 26; ++d) {
+      world.after(0.02 * static_cast<double>(d), [&, d, left = end - begin - 0.02 * static_cast<double>(d)] {
+        const auto ticket = server.ask(d, 1, "small " + std::to_string(d % 3), 60, [](bool, bool) {});
+        if (ticket) world.after(left - 0.05, [&, d, ticket] { server.queues[d]->cancel(*ticket); });
+      });
+    }
+  };
+  std::function<void()> always = [&] {
+    server.ask(1, 3, "always", 60, [&](bool good, bool) { world.after(good ? 0 : 0.1, [&] { always(); }); });
+  };
+  for (int i = 0; i < 2; ++i) world.after(40, [&] { always(); });
+  LookUps user(world, server, 7.3);
+  return user.get_through("requests for one record where only large passes are known");
+}
+
 /// Two addresses with one request at a time, each to the next database: large ones, as long as none is
 /// refused.
 bool visitors() {
@@ -628,7 +655,8 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       "%d scenarios, %ld look-ups: %.4f in time, %.4f refused at once, %.4f late; least of a user: %.2f\n",
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
-  for (const auto attack : {visitors, holders, strangers, pushers, together, whenever_due, hurried})
+  for (const auto attack :
+       {visitors, holders, strangers, pushers, together, whenever_due, hurried, small_ones})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const Cost cost : {Cost{0.5, 0.02}, Cost{0.01, 0.1}, Cost{0.05, 0.7}}) {
