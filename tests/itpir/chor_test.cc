@@ -268,7 +268,7 @@ TEST_F(ChorLies, RepliesOfAnotherShapeAreNone) {
     expect_error(added, code, part);
   };
   refused(ErrorCode::kDataLoss, "no reply", 6, 1);
-  refused(ErrorCode::kInvalidArgument, "protocol number 1 instead of 2", 7, 1);
+  refused(ErrorCode::kDataLoss, "protocol number 1 instead of 2", 7, 1);
   refused(ErrorCode::kDataLoss, "field 1/8/1 instead of gf2", 10, 8);
   refused(ErrorCode::kStaleEpoch, "was for epoch 7", 48, 8);
   refused(ErrorCode::kDataLoss, "coordinate 11 instead of 10", 56, 11);
