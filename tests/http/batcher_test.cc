@@ -470,10 +470,13 @@ TEST(Batcher, APassThatTakesTooLongIsStopped) {
   limits.max_queue_time = 300ms;
   Rig rig(limits);
   rig.fake->delay_of_slow = 60s;
+  const double before = rig.compute.virtual_time();
   ASSERT_TRUE(rig.submit("slow", 100, {"a"}));
   ASSERT_TRUE(rig.answers.wait_for(1));
   EXPECT_EQ(rig.answers.of("slow"), "ResourceExhausted");
   EXPECT_EQ(rig.metrics.stopped_passes, 1u);
+  // It pays for the 0.2 s that it took, of which virtual time has come to half.
+  EXPECT_GT(rig.compute.next_tags("a").due, before + 0.25);
   expect_error(rig.submit("more", 100, {"b"}), ErrorCode::kResourceExhausted, "fewer records");
   EXPECT_TRUE(rig.submit("fewer", 99, {"b"})) << "it may be soon enough";
   ASSERT_TRUE(rig.answers.wait_for(2));
