@@ -394,13 +394,8 @@ void Batcher::mark_batch(double longest, bool early) {
   if (most < std::min<std::size_t>(limits_.batch_max, queued_queries_) && ++cut_ % kProbeOfCut == 0) {
     most = (most + 3) / 4;
   }
-  std::size_t due = 0;
-  for (const auto& job : queue_) due += rank_of(job, time).early ? 0 : job.queries;
-  double seconds = seconds_of_pass(std::min(queued_queries_, most), longest);
-  if (!early && !alone)
-    seconds = std::min(seconds, kHardlyMore * seconds_of_pass(std::min(due, most), longest));
-  const auto end =
-      compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const auto end = compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                        seconds_of_pass(std::min(queued_queries_, most), longest)));
   std::vector<std::tuple<bool, bool, Rank, std::size_t>> turns;
   turns.reserve(queue_.size());
   for (std::size_t i = 0; i < queue_.size(); ++i) {
