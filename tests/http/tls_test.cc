@@ -162,11 +162,11 @@ TEST(Tls, PlaintextClientAgainstTlsAndTheOtherWayAround) {
 }
 
 /// The version that a client limited to `highest` and these groups gets, 0 for none.
-int negotiated(std::uint16_t port, int highest, const char* groups = "X25519:P-256") {
+int negotiated(std::uint16_t port, int highest, std::string groups = "X25519:P-256") {
   auto socket = RawSocket::connect_to(port);
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   SSL_CTX_set_max_proto_version(context, highest);
-  SSL_CTX_set1_groups_list(context, groups);
+  SSL_CTX_set1_groups_list(context, groups.data());
   SSL* tls = SSL_new(context);
   SSL_set_fd(tls, socket.fd());
   const int version = SSL_connect(tls) == 1 ? SSL_version(tls) : 0;

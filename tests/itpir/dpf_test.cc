@@ -97,8 +97,10 @@ TEST(Dpf, KnownAnswers) {
     const Keys keys = make_keys(item.at("point"), rows, coins);
     EXPECT_EQ(to_hex(keys.first), item.at("keys")[0].get<std::string>());
     EXPECT_EQ(to_hex(keys.second), item.at("keys")[1].get<std::string>());
-    EXPECT_EQ(to_hex(sha256(bytes_of(expand(keys.first, rows)))), item.at("expansions_sha256")[0]);
-    EXPECT_EQ(to_hex(sha256(bytes_of(expand(keys.second, rows)))), item.at("expansions_sha256")[1]);
+    EXPECT_EQ(to_hex(sha256(bytes_of(expand(keys.first, rows)))),
+              item.at("expansions_sha256")[0].get<std::string>());
+    EXPECT_EQ(to_hex(sha256(bytes_of(expand(keys.second, rows)))),
+              item.at("expansions_sha256")[1].get<std::string>());
   }
 }
 
