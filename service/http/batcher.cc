@@ -579,7 +579,9 @@ void Batcher::charge(std::vector<Job>& batch, double seconds, bool stopped) {
     const double alone = cost_.predict_hopefully(job.queries);
     double& left = rest.emplace(job.client.get(), seconds).first->second;
     const bool only = asked[job.client.get()] == computing_;
-    const double part = std::min(left, !only && alone < all ? seconds * alone / all : seconds);
+    const double fair =
+        seconds * static_cast<double>(job.queries) / static_cast<double>(asked[job.client.get()]);
+    const double part = only ? fair : std::min(left, alone < all ? seconds * alone / all : seconds);
     left -= part;
     const double price = stopped ? 0 : std::exchange(job.price, 0);
     compute_.settle(*job.client, job.tags, price, part);
