@@ -16,14 +16,6 @@ namespace {
 constexpr std::string_view kFirstLine = "pirx buckets and their databases 1";
 constexpr std::size_t kMostLines = 100, kMostBytes = std::size_t{64} << 10;
 
-std::optional<Digest> digest_from(const std::string& text) {
-  const auto bytes = from_hex(text);
-  Digest digest;
-  if (!bytes || bytes->size() != digest.size()) return std::nullopt;
-  std::copy(bytes->begin(), bytes->end(), digest.begin());
-  return digest;
-}
-
 std::filesystem::path path_beside(const database::Database& plain) {
   auto path = behind_links(plain.mapping().path).value_or(plain.mapping().path);
   path += ".buckets";
@@ -42,7 +34,7 @@ BucketSources BucketSources::read(const database::Database& plain) {
     return sources;
   }
   for (std::uint64_t epoch = 0; text >> buckets >> epoch >> identity;) {
-    const auto of = digest_from(buckets), of_plain = digest_from(identity);
+    const auto of = digest_from_hex(buckets), of_plain = digest_from_hex(identity);
     if (of && of_plain) sources.lines_.push_back({*of, {*of_plain, epoch}});
   }
   return sources;

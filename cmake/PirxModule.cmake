@@ -10,9 +10,10 @@
 #   pirx_executable(<name> SOURCES a.cc ... [DEPS ...] [OUTPUT_NAME <file>] [INSTALL])
 #       Target <name>.
 #   pirx_test(<name> SOURCES a_test.cc ... LABEL short|medium|long [DEPS ...] [ARGS ...] [TIMEOUT s] [ALONE|MAIN_OWN])
-#       One ctest. Sees the repository root, tests/ and every DEPS' public headers. With PIRX_UNITY the tests of a folder with the
-#       same label are one program, FOLDER_LABEL_tests (those that pirx_once names are another one), compiled several files at
-#       a time, which takes less than half as long; a ctest runs the tests of its files. Otherwise, and if it is ALONE or has its own main, a test is a program of its name.
+#       One ctest. Sees the repository root, tests/ and every DEPS' public headers. With PIRX_UNITY the tests of a folder with
+#       the same label are one program, FOLDER_LABEL_tests (those that pirx_once names are another one), compiled several
+#       files at a time, which takes less than half as long; a ctest runs the tests of its files. Otherwise, and if it is
+#       ALONE or has its own main, a test is a program of its name.
 #   pirx_script_test(<name> COMMAND ... LABEL short|medium|long [TIMEOUT s])
 #       One ctest that runs a command in the repository root. $<TARGET_FILE:x> in it makes tests_<label> build x.
 #   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [SPOILED] [PLAIN])

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "objects.h"
-#include "src/base/printable.h"
+#include "pirx/base/printable.h"
 
 namespace pirx::c {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "pirx/base/json.h"
+#include "pirx/base/printable.h"
 #include "pirx/base/small_file.h"
-#include "src/base/printable.h"
 
 namespace pirx::client {
 namespace {
@@ -18,11 +18,9 @@ const Json::Source kSource{.name = "deployment file",
 
 Result<Digest> parse_digest(const Json& value) {
   PIRX_ASSIGN(const auto text, value.string());
-  const auto bytes = from_hex(text);
-  Digest digest;
-  if (!bytes || bytes->size() != digest.size()) return value.error("is not 64 hexadecimal digits");
-  std::copy(bytes->begin(), bytes->end(), digest.begin());
-  return digest;
+  const auto digest = digest_from_hex(text);
+  if (!digest) return value.error("is not 64 hexadecimal digits");
+  return *digest;
 }
 
 Result<database::Version> parse_version(const Json& database) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "pirx/base/printable.h"
 #include "service/http/paths.h"
-#include "src/base/printable.h"
 
 namespace pirx::client {
 namespace {
@@ -185,14 +185,10 @@ Result<void> Manifest::check_next(const Manifest& next) const {
 }
 
 Result<ed25519::PublicKey> parse_publisher(std::string_view text) {
-  const auto bytes = from_hex(text);
-  ed25519::PublicKey key;
-  if (!bytes || bytes->size() != key.size()) {
-    return invalid("a publisher's key is 64 hexadecimal digits ('pirx manifest key' prints it)");
-  }
-  std::ranges::copy(*bytes, key.begin());
-  if (!ed25519::is_key(key)) return invalid("these 64 hexadecimal digits are no Ed25519 key");
-  return key;
+  const std::optional<ed25519::PublicKey> key = digest_from_hex(text);
+  if (!key) return invalid("a publisher's key is 64 hexadecimal digits ('pirx manifest key' prints it)");
+  if (!ed25519::is_key(*key)) return invalid("these 64 hexadecimal digits are no Ed25519 key");
+  return *key;
 }
 
 std::string Pin::text() const { return to_hex(publisher) + ":" + database; }

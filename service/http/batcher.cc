@@ -568,21 +568,17 @@ void Batcher::compute(std::vector<Job>& batch) {
 }
 
 void Batcher::charge(std::vector<Job>& batch, double seconds, bool stopped) {
-  std::unordered_map<const ComputeThread::Client*, double> rest;  // of the pass
+  std::unordered_map<const ComputeThread::Client*, std::size_t> queries;  // of each client
   const std::lock_guard lock(mutex_);
+  for (const auto& job : batch) queries[job.client.get()] += job.queries;
   const double all = cost_.predict(computing_);
-  std::unordered_map<const ComputeThread::Client*, std::size_t> asked;
-  for (const auto& job : batch) asked[job.client.get()] += job.queries;
   for (auto& job : batch) {
+    const std::size_t asked = queries.find(job.client.get())->second;
     // Nobody pays for a stopped pass who asked for few.
-    if (stopped && asked[job.client.get()] <= kFew) continue;
-    const double alone = cost_.predict_hopefully(job.queries);
-    double& left = rest.emplace(job.client.get(), seconds).first->second;
-    const bool only = asked[job.client.get()] == computing_;
-    const double fair =
-        seconds * static_cast<double>(job.queries) / static_cast<double>(asked[job.client.get()]);
-    const double part = only ? fair : std::min(left, alone < all ? seconds * alone / all : seconds);
-    left -= part;
+    if (stopped && asked <= kFew) continue;
+    const double alone = cost_.predict_hopefully(asked);
+    const double of_pass = asked < computing_ && alone < all ? alone / all : 1;
+    const double part = seconds * of_pass * static_cast<double>(job.queries) / static_cast<double>(asked);
     const double price = stopped ? 0 : std::exchange(job.price, 0);
     compute_.settle(*job.client, job.tags, price, part);
   }

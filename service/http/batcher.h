@@ -102,7 +102,8 @@ class Batcher {
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
   /// for any more, and one that was alone.
   void put_back(std::vector<Job>& batch);
-  /// Each client pays for what its requests alone would have taken of the pass.
+  /// Each client pays for what its requests would have taken without those of others, each of them its part:
+  /// if one paid for all, those that wait would come later than new ones.
   void charge(std::vector<Job>& batch, double seconds, bool stopped);
   void finish(Job& job, Result<Bytes> reply) noexcept;
 

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "paths.h"
+#include "pirx/base/printable.h"
 #include "pirx/base/secret_memory.h"
-#include "src/base/printable.h"
 
 namespace pirx::http {
 namespace {

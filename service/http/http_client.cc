@@ -27,11 +27,11 @@
 #include "curl_memory.h"
 #include "http_error.h"
 #include "paths.h"
+#include "pirx/base/printable.h"
 #include "pirx/base/small_file.h"
 #include "pirx/protocol.h"
 #include "resolution.h"
 #include "src/base/file.h"
-#include "src/base/printable.h"
 #include "src/base/process.h"
 
 namespace pirx::http {

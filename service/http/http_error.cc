@@ -3,8 +3,8 @@
 #include "http_error.h"
 
 #include "pirx/base/json.h"
+#include "pirx/base/printable.h"
 #include "pirx/protocol.h"
-#include "src/base/printable.h"
 
 namespace pirx::http {
 namespace {

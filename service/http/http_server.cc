@@ -17,10 +17,10 @@
 #include "log.h"
 #include "paths.h"
 #include "pirx/base/buffer.h"
+#include "pirx/base/printable.h"
 #include "pirx/base/rng.h"
 #include "pirx/http/limits.h"
 #include "session.h"
-#include "src/base/printable.h"
 #include "tls.h"
 
 namespace pirx::http {

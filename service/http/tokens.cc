@@ -35,13 +35,13 @@ Result<Authenticate> parse_tokens(std::string_view text) {
     const auto blank = line.find(' ');
     Token token{std::string(line.substr(0, blank)), {}};
     const auto digest =
-        from_hex(blank == std::string_view::npos ? std::string_view() : line.substr(blank + 1));
-    if (!is_database_name(token.name) || !digest || digest->size() != token.digest.size()) {
+        digest_from_hex(blank == std::string_view::npos ? std::string_view() : line.substr(blank + 1));
+    if (!is_database_name(token.name) || !digest) {
       return broken(number,
                     "not 'NAME SHA256', a name of up to 64 letters, digits, '-', '_' and '.', and 64 "
                     "hexadecimal digits");
     }
-    std::copy(digest->begin(), digest->end(), token.digest.begin());
+    token.digest = *digest;
     // What a shell makes of a variable that is not set. Who sends no token would have it.
     for (const std::string_view nothing : {"", "\n"}) {
       if (token.digest == sha256(as_bytes(nothing))) {

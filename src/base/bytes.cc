@@ -2,6 +2,8 @@
 // Hexadecimal digits, and the search for a byte that is not zero.
 #include "pirx/base/bytes.h"
 
+#include <algorithm>
+
 namespace pirx {
 namespace {
 
@@ -44,6 +46,14 @@ Result<Bytes> from_hex(std::string_view text) {
     bytes[i] = static_cast<std::byte>(high * 16 + low);
   }
   return bytes;
+}
+
+std::optional<std::array<std::byte, 32>> digest_from_hex(std::string_view text) {
+  const auto bytes = from_hex(text);
+  std::array<std::byte, 32> digest;
+  if (!bytes || bytes->size() != digest.size()) return std::nullopt;
+  std::copy(bytes->begin(), bytes->end(), digest.begin());
+  return digest;
 }
 
 }  // namespace pirx

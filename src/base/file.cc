@@ -16,6 +16,7 @@
 #include <system_error>
 #include <thread>
 
+#include "pirx/base/printable.h"
 #include "pirx/base/small_file.h"
 
 namespace pirx {
@@ -68,16 +69,7 @@ tl::unexpected<Error> with_path(const std::filesystem::path& path, const Error& 
 
 std::string printable(std::string_view text) {
   constexpr std::size_t kMost = 300;
-  std::string result(text.substr(0, kMost));
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const auto c = static_cast<unsigned char>(result[i]);
-    // U+0080 to U+009F are 0xC2 and the code.
-    const bool high = i > 0 && result[i - 1] == '\xc2' && c >= 0x80 && c < 0xa0;
-    if (c < 0x20 || c == 0x7f || high) result[i] = '?';
-    if (high) result[i - 1] = '?';
-  }
-  if (text.size() > kMost) result += "...";
-  return result;
+  return without_controls(std::string(text.substr(0, kMost))) + (text.size() > kMost ? "..." : "");
 }
 
 Result<OpenedFile> open_for_reading(const std::filesystem::path& path, bool regular_only) {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "pirx/base/bytes.h"
-#include "printable.h"
+#include "pirx/base/printable.h"
 
 namespace pirx {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <new>
 
-#include "src/base/printable.h"
+#include "pirx/base/printable.h"
 
 namespace pirx::database {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "database/memory_limit.h"
-#include "src/base/printable.h"
+#include "pirx/base/printable.h"
 #include "support/seed.h"
 
 namespace pirx {

@@ -168,6 +168,10 @@ class EndToEnd(unittest.TestCase):
         self.audit(self.cert, self.servers, "--index", 3, code=2)
         self.audit(self.cert, self.servers, "-t", 9, code=2)
         run(CT_AUDIT, code=1)
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([CT_LOG, "find", self.log, self.cert], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("cannot write to standard output", done.stderr)
         run(CT_LOG, "append", other, self.key, code=4)
         run(CT_LOG, "append", other, code=2)
         run(CT_LOG, "database", other, self.path / "x.pirx", code=2)

@@ -5,6 +5,7 @@
     command_line_test.py PIRX
 """
 import contextlib
+import fcntl
 import http.client
 import http.server
 import json
@@ -567,6 +568,11 @@ class CommandLine(Servers):
         done = run("db", "update", self.build(), "--buckets", self.path / ("p" * 254), code=5)
         self.assertIn("too long", done.stderr)
         run("db", "encode", self.build(), "--servers", 4, "--arity", 2, "--out", self.path / "b")
+        # The database changes before its buckets, which another program holds here.
+        with open(self.path / "b.2", "rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            done = run("db", "update", self.path / "db.pirx", "--set", f"3={self.record('new')}", "--buckets", self.path / "b", code=5)
+        self.assertIn("has changed already: run 'pirx db update", done.stderr)
         (self.path / "b.3").unlink()
         done = run("db", "update", self.build(), "--buckets", self.path / "b", code=2)
         self.assertIn(f"there is {self.path / 'b.4'}, but no {self.path / 'b.3'}", done.stderr)

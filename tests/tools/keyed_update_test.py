@@ -240,7 +240,8 @@ class KeyedUpdate(cl.Servers):
         bad = self.record('{"key": "a", "record": "x", "remove": true}\n')
         for words, code, part in ((("--append", one), 2, "no order"), (("--set", f"3={one}"), 2, "no positions"), (("--truncate", 3), 2, "no order"),
                                   (("--remove", "nobody"), 3, "no record has the key 'nobody'"),
-                                  (("--key", "key 1"), 2, "wants '='"), (("--changes", bad), 2, "exclude each other")):
+                                  (("--key", "key 1"), 2, "wants '='"),
+                                  (("--key", f"long={self.record('x' * 101)}", "--max-record-bytes", 100), 2, "has 101 bytes, the limit is 100"), (("--changes", bad), 2, "exclude each other")):
             self.assertIn(part, cl.run("db", "update", database, *words, code=code).stderr)
         self.assertEqual(json.loads(cl.run("db", "info", database, "--json").stdout), before)
         plain = self.path / "plain.pirx"

@@ -215,16 +215,6 @@ std::string in_red(const std::string& text) {
   return coloured ? "\033[31m" + text + "\033[0m" : text;
 }
 
-std::string harmless(std::string text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F are 0xC2 and the code.
-    const bool high = i > 0 && text[i - 1] == '\xc2' && c >= 0x80 && c < 0xa0;
-    if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || high) text[i] = '?';
-  }
-  return text;
-}
-
 ProgressLine::ProgressLine(std::string what)
     : what_(std::move(what)),
       terminal_(isatty(STDERR_FILENO) != 0),

@@ -110,8 +110,6 @@ void print_record(ByteSpan record);
 
 /// `text` for standard error: in red on a terminal, unless NO_COLOR is set or TERM is "dumb".
 std::string in_red(const std::string& text);
-/// `text` with '?' for control characters but newline and tab, which foreign texts in messages may have.
-std::string harmless(std::string text);
 
 /// A line on standard error that overwrites itself: percent, rate and time left. Silent when that is no
 /// terminal.

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "did_you_mean.h"
+#include "pirx/base/printable.h"
 #include "wrong_files.h"
 
 namespace pirx::cli {
@@ -71,7 +72,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
     }
     if (unknown.empty()) {
       std::fprintf(stderr, "%s %s\nRun with --help for more information.\n",
-                   in_red(app.get_name() + ":").c_str(), harmless(error.what()).c_str());
+                   in_red(app.get_name() + ":").c_str(), without_controls(error.what(), "\n\t").c_str());
       return kUsageExitCode;
     }
     std::fprintf(stderr, "%s %s\n", in_red(app.get_name() + ":").c_str(), unknown.c_str());
@@ -82,8 +83,8 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
 
 int report(const CLI::App& app, const Result<void>& done) {
   if (done) return 0;
-  std::fprintf(stderr, "%s %s%s\n", in_red(app.get_name() + ":").c_str(),
-               harmless(done.error().to_string()).c_str(), explain_wrong_files(app).c_str());
+  std::fprintf(stderr, "%s %s\n", in_red(app.get_name() + ":").c_str(),
+               without_controls(done.error().to_string() + explain_wrong_files(app), "\n\t").c_str());
   return exit_code(done.error());
 }
 

@@ -106,10 +106,9 @@ Result<void> check_digest(const DeployArguments& a, http::Endpoint reached, cons
   reached.certificate_file.clear();
   reached.key_file.clear();
   if (a.expected) {
-    const auto expected = from_hex(*a.expected);
-    if (!expected || expected->size() != digest.size())
-      return invalid("--expect takes 64 hexadecimal digits");
-    if (!std::equal(digest.begin(), digest.end(), expected->begin())) {
+    const auto expected = digest_from_hex(*a.expected);
+    if (!expected) return invalid("--expect takes 64 hexadecimal digits");
+    if (digest != *expected) {
       return fail(ErrorCode::kStaleEpoch, "the parameters of " + asked + " have the digest " +
                                               to_hex(digest) + ", not " + *a.expected +
                                               ": an epoch began meanwhile, or clients are told apart");

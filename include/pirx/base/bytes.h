@@ -2,10 +2,12 @@
 // Byte strings: the type that owns them, the views that borrow them, and conversions to text and numbers.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +40,8 @@ std::string to_hex(ByteSpan bytes);
 /// Reads hexadecimal digits of either case. InvalidArgument: the length is odd, or there is another
 /// character.
 Result<Bytes> from_hex(std::string_view text);
+/// A digest or a key from 64 hexadecimal digits of either case. Nothing: the text is something else.
+std::optional<std::array<std::byte, 32>> digest_from_hex(std::string_view text);
 
 /// Little-endian loads and stores at any alignment.
 template <class T>

@@ -44,16 +44,18 @@ struct BucketsReport {
 /// database::DatabaseUpdate), and a second call updates the rest.
 ///
 /// `last` is the report of the plain database's update. With it, only what that update changed is encoded;
-/// without it, or for a bucket that is further behind, everything in plain's delta is. With tau = 0 and a
-/// bucket that is further behind but not at the start of the delta, all rows are encoded, and those that
-/// differ are written: nothing tells of which history the bucket is. With tau = 0 any servers' buckets may be
-/// given, so a server can update its own. With tau > 0 all servers' buckets must be given at once; they get
-/// fresh noise and a new identity, and the old and new shares of tau servers together still reveal nothing.
-/// If an interrupted call left buckets with different noise, all get new noise wherever one of them has
-/// changed.
+/// without it, or for a bucket that is further behind, everything in plain's delta is. For a bucket that is
+/// further behind but not at the start of the delta, all rows are encoded, and those that differ are written:
+/// nothing tells of which history the bucket is. With tau > 0 that is so, too, where DATABASE.buckets does
+/// not say which version of plain the buckets are of; encode_database() and this function write it beside
+/// plain's file, the first only if it can. With tau = 0 any servers' buckets may be given, so a server can
+/// update its own. With tau > 0 all servers' buckets must be given at once; they get fresh noise and a new
+/// identity, and the old and new shares of tau servers together still reveal nothing. If an interrupted call
+/// left buckets with different noise, all get new noise wherever one of them has changed.
 ///
-/// InvalidArgument: no buckets, buckets of several encodings or of another database, or buckets older than
-/// the start of plain's delta, which must be encoded again. Other errors are those of encode_database.
+/// InvalidArgument: no buckets, buckets of several encodings or of another database, or of plain's epoch
+/// without a line in DATABASE.buckets, or older than the start of plain's delta, all of which must be encoded
+/// again; or DATABASE.buckets is another file. Other errors are those of encode_database.
 Result<BucketsReport> update_buckets(const database::Database& plain,
                                      std::span<const std::filesystem::path> buckets,
                                      const database::UpdateReport* last = nullptr, int threads = 0);
