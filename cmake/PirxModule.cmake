@@ -307,9 +307,13 @@ function(pirx_executable name)
 endfunction()
 
 # What a release optimises lightly: code that waits for people, files and networks, or runs for moments. -O3 would buy nothing
-# there and take longer to compile.
+# there and take longer to compile. Where gcc looks for undefined behaviour, it compiles such code a quarter faster without the
+# check of alignment, which is for kernels and files in memory.
 function(pirx_light target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(PIRX_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fno-sanitize=alignment)
+  endif()
 endfunction()
 
 # With PIRX_PCH a test is compiled with the headers of GoogleTest and the standard library read once, by

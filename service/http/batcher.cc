@@ -160,13 +160,14 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 void Batcher::publish(double longest) noexcept {
   const double time = compute_.virtual_time();
   const auto most = most_queries(longest);
-  std::size_t due = 0, largest = 0;
+  std::size_t due = 0, largest = 0, largest_due = 0;
   ComputeThread::Queued queued;
   const ComputeThread::Client* first_early = nullptr;
   for (const auto& job : queue_) {
     const auto rank = rank_of(job, time);
     if (!rank.early) {
       due += job.queries;
+      largest_due = std::max(largest_due, job.queries);
     } else if (rank.order < queued.least_early) {
       first_early = job.client.get();
       queued.least_early = rank.order;
@@ -175,8 +176,9 @@ void Batcher::publish(double longest) noexcept {
   }
   if (first_early) queued.first_early = compute_.first_early(*first_early);
   const double full = seconds_of_pass(std::max(largest, std::min(queued_queries_, most)), longest);
-  queued.next_seconds =
-      due == 0 ? full : std::min(full, kHardlyMore * seconds_of_pass(std::min(due, most), longest));
+  const double with_early =
+      kHardlyMore * seconds_of_pass(std::max(largest_due, std::min(due, most)), longest);
+  queued.next_seconds = due == 0 ? full : std::min(full, with_early);
   queued.early_pass = full;
   queued.seconds = std::max(seconds_of(queued_queries_, longest), full);
   queued.due_seconds = due == 0 ? 0 : std::max(seconds_of(due, longest), 1e-9);
@@ -240,7 +242,7 @@ std::size_t Batcher::most_queries(double longest) const {
   if (stopped_of_late(longest)) more = std::min(more, learned_since_ ? stopped_ / 2 : kFew);
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
-    if (cost_.predict_carefully(middle) > longest) {
+    if (cost_.predict_carefully(middle) > kPlanned * longest) {
       more = middle - 1;
     } else {
       most = middle;
@@ -294,7 +296,9 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
     if (passes > 1) alike *= 2;
   }
   own = std::max(queries, std::min(due ? alike : all, most));
-  const auto pass = std::min((due ? kHardlyMore : 1) * cost_.predict(own), longest);
+  const double limit = own > kFew ? longest : kNoLimit,
+               full = cost_.predict(std::max(own, std::min(all, most)));
+  const double pass = std::min({(due ? kHardlyMore : 1) * cost_.predict(own), due ? full : kNoLimit, limit});
   const double wait = std::chrono::duration<double>(limits_.max_queue_time).count();
   before += compute_.others_before(
       *seat_, {tags, before, passes, pass, due || all <= most ? 0 : seconds_of(others, longest)});
@@ -466,6 +470,7 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
   learned_since_ = false;
+  cost_.forget_larger();
   stopped_ = computing_;
   stopped_after_ = computing_limit_;
   stopped_at_ = compute_.now();
@@ -508,8 +513,7 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   cost_.learn(computed, seconds, end);
   learned_since_ = true;
   // One pass may have been slow, say from a cold disk.
-  constexpr double few = kFew;
-  if (all <= kFew) few_seconds_ += (few / static_cast<double>(all) * seconds - few_seconds_) / 8;
+  if (all <= kFew) few_seconds_ += (kFew * seconds - few_seconds_) / 8;
 }
 
 void Batcher::compute(std::vector<Job>& batch) {

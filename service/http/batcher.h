@@ -166,8 +166,9 @@ class Batcher {
   static constexpr double kUnknown = 0.5;  ///< seconds
   /// Small requests go before larger ones that came before them by so many times what those take.
   static constexpr double kPatience = 2;
-  static constexpr double kHardlyMore = 1.25;         ///< early requests may add to a pass
-  static constexpr double kMuchLonger = 1.5;          ///< then what was stopped is tried again
+  static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
+  static constexpr double kPlanned = 0.85;     ///< of what a pass may take, as none takes what is predicted
+  static constexpr double kMuchLonger = 1.5;   ///< then what was stopped is tried again
   static constexpr std::chrono::seconds kOfLate{20};  ///< a stopped pass is remembered for so long
   static constexpr std::size_t kProbe = 4;
   static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
@@ -178,7 +179,7 @@ class Batcher {
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   std::size_t stopped_ = 0;            ///< queries of the last pass that was
   double stopped_after_ = 0;           ///< seconds
-  double few_seconds_ = 0;             ///< of kFew passes of one query, about
+  double few_seconds_ = 0;             ///< of kFew passes of few queries, about
   Clock::time_point stopped_at_{};
   bool learned_since_ = true;  ///< whether a pass has shown since then how long passes take
   Clock::time_point last_arrival_;

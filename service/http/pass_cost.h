@@ -26,6 +26,7 @@ class PassCost {
     qq_ += q * q;
     qt_ += q * seconds;
     if (2 * q >= largest_.queries || now - largest_.at > kRemembered) largest_ = {q, seconds, now};
+    if (q >= done_.queries || now - done_.at > kRemembered) done_ = {q, seconds, now};
     // Passes of about one size say nothing of what a query adds: differences in their times are noise.
     const double mean = q_ / passes_, t = t_ / passes_, spread = qq_ / passes_ - mean * mean;
     if (spread >= kLeastSpread * mean * mean) {
@@ -33,6 +34,9 @@ class PassCost {
       line_ = {t - added * mean, added};
     }
   }
+
+  /// A pass took too long, and was stopped: what larger ones before it took is no measure.
+  void forget_larger() noexcept { done_ = largest_; }
 
   /// Whether the passes so far had twice as many queries or more, all about equally many. Then predict() says
   /// how long those took, which may be far too much for so few.
@@ -61,12 +65,18 @@ class PassCost {
 
   /// At least predict(), and what the largest pass of the last ten minutes says: less than it in proportion
   /// between the passes of late and that one, more than it in proportion to the queries. How long small
-  /// passes take says little about what so many queries add.
+  /// passes take says little about what so many queries add. But for up to twice as many as any
+  /// of these passes had, predict() is believed once it knows what a query adds, or if none had more than
+  /// one: passes that take more than half of what they may would otherwise never become larger.
   double predict_carefully(std::size_t queries) const noexcept {
     const double line = predict(queries);
     if (passes_ == 0) return line;
     const double q = q_ / passes_, t = t_ / passes_, wanted = static_cast<double>(queries);
-    if (wanted >= largest_.queries) return std::max(line, largest_.seconds * wanted / largest_.queries);
+    if (wanted >= largest_.queries) {
+      const bool shown = line_ || done_.queries == 1;
+      const double more = shown && wanted <= 2 * done_.queries ? 1 : wanted / largest_.queries;
+      return std::max(line, largest_.seconds * more);
+    }
     if (wanted <= q) return line;
     return std::max(line, t + (largest_.seconds - t) * (wanted - q) / (largest_.queries - q));
   }
@@ -86,6 +96,7 @@ class PassCost {
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
   static constexpr std::chrono::minutes kRemembered{10};
   Pass largest_{};  ///< of late; one that is half as large or more is in its place
+  Pass done_{};     ///< the largest of late
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<Line> line_;  ///< of the last passes of different sizes
 };
