@@ -27,26 +27,32 @@ std::filesystem::path path_beside(const database::Database& plain) {
 BucketSources BucketSources::read(const database::Database& plain) {
   BucketSources sources;
   const auto path = path_beside(plain);
-  std::istringstream text(read_file(path, kMostBytes, "list of buckets").value_or(""));
+  std::istringstream text(read_file(path, kMostBytes, "list of buckets", true).value_or(""));
   std::string line, buckets, identity;
   if (!std::getline(text, line) || line != kFirstLine) {
     sources.foreign_ = is_there(path).value_or(true);
     return sources;
   }
-  for (std::uint64_t epoch = 0; text >> buckets >> epoch >> identity;) {
+  std::size_t count = 0;
+  for (std::uint64_t epoch = 0; text >> buckets >> epoch >> identity >> count;) {
     const auto of = digest_from_hex(buckets), of_plain = digest_from_hex(identity);
-    if (of && of_plain) sources.lines_.push_back({*of, {*of_plain, epoch}});
+    if (of && of_plain) sources.lines_.push_back({*of, {{*of_plain, epoch}, count}});
   }
   return sources;
 }
 
-std::optional<database::Version> BucketSources::of(const Digest& buckets) const {
+std::optional<BucketSources::Source> BucketSources::of(const Digest& buckets) const {
   const auto line =
       std::find_if(lines_.begin(), lines_.end(), [&](const Line& one) { return one.buckets == buckets; });
-  return line == lines_.end() ? std::nullopt : std::optional(line->plain);
+  return line == lines_.end() ? std::nullopt : std::optional(line->source);
 }
 
-Result<void> BucketSources::add(const database::Database& plain, const Digest& buckets) {
+bool BucketSources::any_of(const database::Version& plain) const {
+  return std::any_of(lines_.begin(), lines_.end(),
+                     [&](const Line& line) { return line.source.plain == plain; });
+}
+
+Result<void> BucketSources::add(const database::Database& plain, const Digest& buckets, std::size_t count) {
   const auto path = path_beside(plain);
   PIRX_ASSIGN(const auto lock, lock_folder(path));
   BucketSources sources = read(plain);
@@ -55,11 +61,12 @@ Result<void> BucketSources::add(const database::Database& plain, const Digest& b
                    " is to say which buckets are of this database, but is another file");
   }
   auto& lines = sources.lines_;
-  lines.push_back({buckets, plain.version()});
+  lines.push_back({buckets, {plain.version(), count}});
   if (lines.size() > kMostLines) lines.erase(lines.begin());
   std::string text = std::string(kFirstLine) + "\n";
-  for (const auto& [of, version] : lines) {
-    text += to_hex(of) + " " + std::to_string(version.epoch) + " " + to_hex(version.identity) + "\n";
+  for (const auto& [of, source] : lines) {
+    text += to_hex(of) + " " + std::to_string(source.plain.epoch) + " " + to_hex(source.plain.identity) +
+            " " + std::to_string(source.count) + "\n";
   }
   // Who may read the database may read its hash.
   struct stat status;

@@ -12,19 +12,24 @@ namespace pirx::batchcodes {
 
 class BucketSources {
  public:
-  /// Empty where there is no such file, or none that can be read. Then the set is refused until the database
-  /// changes, and all its rows are encoded again.
+  struct Source {
+    database::Version plain;
+    std::size_t count = 0;  ///< of the buckets
+  };
+  /// Empty where there is no such file, or none that can be read.
   static BucketSources read(const database::Database& plain);
-  /// The version of the plain database that the buckets of that identity have. Nothing: it is not known.
-  std::optional<database::Version> of(const Digest& buckets) const;
-  /// Before the buckets are in place. InvalidArgument: there is another file of that name. Other errors are
-  /// those of replace_file().
-  static Result<void> add(const database::Database& plain, const Digest& buckets);
+  /// What the buckets of that identity were made from. Nothing: it is not known.
+  std::optional<Source> of(const Digest& buckets) const;
+  /// Whether any were made from that version.
+  bool any_of(const database::Version& plain) const;
+  /// Before the buckets, so many, are in place. InvalidArgument: there is another file of that name. Other
+  /// errors are those of replace_file().
+  static Result<void> add(const database::Database& plain, const Digest& buckets, std::size_t count);
 
  private:
   struct Line {
     Digest buckets;
-    database::Version plain;
+    Source source;
   };
   std::vector<Line> lines_;
   bool foreign_ = false;  ///< there is such a file, but of another kind

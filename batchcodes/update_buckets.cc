@@ -14,12 +14,14 @@
 namespace pirx::batchcodes {
 namespace {
 
+constexpr const char* kUnknown =
+    "is of another database, or of a history of it that DATABASE.buckets does not know";
+
 struct Bucket {
   std::filesystem::path path;
   database::UpdateLock lock;
   std::shared_ptr<const database::Database> file;
-  /// Of the plain database that it was made from, if that is known. The epoch always is.
-  std::optional<database::Version> source = {};
+  database::Version source = {};  ///< of the plain database that it was made from
   const database::BucketInfo& info() const { return *file->bucket(); }
 };
 
@@ -52,16 +54,22 @@ Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
     const database::Version& now = plain.version();
     const std::uint64_t at = file->version().epoch;
     // Without noise it is named by the plain database's identity.
-    const auto source = file->bucket()->independence == 0 ? std::optional(file->version())
-                                                          : sources.of(file->version().identity);
+    database::Version source = file->version();
+    if (file->bucket()->independence > 0) {
+      const auto known = sources.of(source.identity);
+      if (!known) return refuse(kUnknown);
+      if (known->count != paths.size()) {
+        return invalid("there are " + std::to_string(known->count) + " buckets with the noise of " +
+                       printable(path.native()) + ", not " + std::to_string(paths.size()) +
+                       ": give all, or encode the database again");
+      }
+      source = known->plain;
+    }
     if (at < base.epoch) return refuse("is older than the changes that are kept");
-    const auto differs = [&](const database::Version& known) {
-      return source && at == known.epoch && *source != known;
-    };
+    const auto differs = [&](const database::Version& known) { return at == known.epoch && source != known; };
     if (at > now.epoch || differs(base) || differs(now) || (last != nullptr && differs(last->before))) {
       return refuse("is of another database");
     }
-    if (!source && at == now.epoch) return refuse("may be of another history of the database");
     buckets.push_back({path, std::move(lock), std::move(file), source});
   }
   return buckets;
@@ -107,8 +115,8 @@ void add_patched_rows(const database::Database& file, unsigned arity, std::set<s
 /// between these, the bucket may as well be of another history, such as that before a backup.
 bool is_known(const Bucket& bucket, const database::Database& plain, const database::UpdateReport* last) {
   const auto& at = bucket.source;
-  return at && (*at == plain.mapping().base_version || *at == plain.version() ||
-                (last != nullptr && *at == last->before));
+  return at == plain.mapping().base_version || at == plain.version() ||
+         (last != nullptr && at == last->before);
 }
 
 /// Rows of the buckets with blocks that changed since the bucket's epoch; of torn ones, which do not share
@@ -176,8 +184,8 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
 Result<BucketsReport> update(const database::Database& plain, std::span<const std::filesystem::path> paths,
                              const database::UpdateReport* last, int threads) {
   if (plain.bucket() != nullptr) return invalid("this is a bucket: name the plain database");
-  PIRX_ASSIGN(const std::vector<Bucket> buckets,
-              open_buckets(plain, paths, last, BucketSources::read(plain)));
+  const auto sources = BucketSources::read(plain);
+  PIRX_ASSIGN(const std::vector<Bucket> buckets, open_buckets(plain, paths, last, sources));
   BucketsReport report{plain.version(), 0, std::vector<std::uint64_t>(buckets.size())};
   const auto lags = [&](const Bucket& bucket) {
     return bucket.file->version().epoch != plain.version().epoch;
@@ -194,6 +202,7 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
   if (buckets[0].info().independence > 0) {
     PIRX_ASSIGN(auto rng, Rng::from_os());
     rng.fill(report.version.identity);
+    report.again = sources.any_of(plain.version());
   }
   for (const auto& bucket : buckets) {
     // A file of the epoch that is to be written was compacted while the set was torn. Nobody would look at
@@ -216,7 +225,8 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
     PIRX_ASSIGN(auto encoder, BucketRows<F>::create(f, encoding, servers, plain, threads));
     return encode_rows(encoder, rows, plain, buckets, changes);
   }));
-  if (buckets[0].info().independence > 0) PIRX_TRY(BucketSources::add(plain, report.version.identity));
+  if (buckets[0].info().independence > 0)
+    PIRX_TRY(BucketSources::add(plain, report.version.identity, buckets.size()));
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     if (!torn && !lags(buckets[b])) continue;
     PIRX_TRY(database::write_delta(*buckets[b].file, buckets[b].lock, changes[b], {}));
@@ -227,6 +237,23 @@ Result<BucketsReport> update(const database::Database& plain, std::span<const st
 }
 
 }  // namespace
+
+Result<void> check_buckets(const database::Database& plain, std::span<const std::filesystem::path> buckets) {
+  return guarded([&]() -> Result<void> {
+    PIRX_TRY(open_buckets(plain, buckets, nullptr, BucketSources::read(plain)));
+    return {};
+  });
+}
+
+Result<database::Version> plain_version(const database::Database& plain, const database::Database& bucket) {
+  return guarded([&]() -> Result<database::Version> {
+    if (bucket.bucket() == nullptr) return invalid("this is no bucket ('pirx db encode' makes them)");
+    if (bucket.bucket()->independence == 0) return bucket.version();
+    const auto known = BucketSources::read(plain).of(bucket.version().identity);
+    if (!known) return invalid(kUnknown);
+    return known->plain;
+  });
+}
 
 Result<BucketsReport> update_buckets(const database::Database& plain,
                                      std::span<const std::filesystem::path> buckets,

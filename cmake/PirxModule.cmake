@@ -144,8 +144,9 @@ endfunction()
 
 # Tests that say nothing new under sanitizers or with other instruction sets: statistics, distributions over fields of a few
 # elements, planted faults. They have the label `once`; `tests_sanitized` builds the other short ones, without arithmetic and
-# codes, which have inaccessible pages next to their operands in every build, and whose tests take sanitizers longest.
-set(pirx_arithmetic batchcodes fp gf2e strassen)
+# codes, which have inaccessible pages next to their operands in every build, and whose tests take sanitizers longest. What
+# comes from peers is changed at random for all protocols by fuzz_changed, with sanitizers, too.
+set(pirx_arithmetic batchcodes cpir fp gf2e strassen)
 set(pirx_once "_privacy_|_statistics_|selective_failure|simulation_finds_|inspire_noise")
 
 # "_once" for those, else nothing.

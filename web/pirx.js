@@ -9,7 +9,7 @@ const OUTCOME = ["ok", "lied", "suspected", "silent", "refused", "malformed", "s
 const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
 const KEY_QUERIES = 3;  // that a key takes with a single server
-const MAX_REFUSAL = 16 * 1024, MAX_AUTHORITIES = 1 << 20;
+const MAX_REFUSAL = 16 * 1024, MAX_AUTHORITIES_BYTES = 1 << 19, MAX_AUTHORITIES = 1000;
 const NODE = Boolean(globalThis.process?.versions?.node);
 
 const zero = (text) => new TextEncoder().encode(text + "\0");
@@ -354,18 +354,19 @@ function authorities(files, name) {
   let file;
   try {
     file = files.openSync(name, files.constants.O_RDONLY | files.constants.O_NONBLOCK);
-    const text = Buffer.alloc(MAX_AUTHORITIES + 1);
+    const text = Buffer.alloc(MAX_AUTHORITIES_BYTES + 1);
     let size = 0;
     if (files.fstatSync(file).isFile()) {
       for (let part; size < text.length && (part = files.readSync(file, text, size, text.length - size, null)) > 0;) size += part;
-      if (size <= MAX_AUTHORITIES) return text.subarray(0, size);
+      const read = text.subarray(0, size); // each handshake takes as long as the square of the number of certificates
+      if (size <= MAX_AUTHORITIES_BYTES && read.toString("latin1").split("-----BEGIN ").length - 1 <= MAX_AUTHORITIES) return read;
     }
   } catch (error) {
     throw new PirxError("Unavailable", `the ca_file of a server cannot be read: ${error.code}`);
   } finally {
     if (file !== undefined) files.closeSync(file);
   }
-  throw new PirxError("Unavailable", "the ca_file of a server is no file of 1 MiB at most");
+  throw new PirxError("Unavailable", "the ca_file of a server is no file of 512 KiB and 1000 certificates at most");
 }
 
 /// Sends a message once and reads the reply, at most as long as a valid one is. `tls`: options of node:https.

@@ -27,15 +27,26 @@ Result<int> create(const Arguments& a) {
   return 0;
 }
 
+/// The time of the new entries. No later head may have an earlier one, so a time far ahead would end the log.
+Result<std::uint64_t> time_of(const Arguments& a) {
+  constexpr std::uint64_t kMostAhead = 24 * 60 * 60 * 1000;
+  const auto now = milliseconds_since_1970();
+  if (a.time == 0) return now;
+  if (a.time <= now + kMostAhead) return a.time;
+  return invalid(
+      "--time " + std::to_string(a.time) +
+      " is more than a day ahead of this machine's clock, and nothing could be appended until then");
+}
+
 Result<int> append(const Arguments& a) {
+  PIRX_ASSIGN(const auto time, time_of(a));
   PIRX_ASSIGN(auto log, Log::open(a.log));
   std::vector<Certificate> certificates;
   for (const auto& path : a.certificates) {
     PIRX_ASSIGN(auto found, read_certificates(path));
     for (auto& certificate : found) certificates.push_back(std::move(certificate));
   }
-  PIRX_ASSIGN(const auto report,
-              log.append(certificates, a.fill, a.time != 0 ? a.time : milliseconds_since_1970()));
+  PIRX_ASSIGN(const auto report, log.append(certificates, a.fill, time));
   std::printf("appended %llu entries, %llu were there; tree head signed over %llu\n", number(report.added),
               number(report.known), number(log.head().tree_size));
   return 0;

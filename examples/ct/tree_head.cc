@@ -29,11 +29,14 @@ const unsigned char* octets(ByteSpan bytes) { return reinterpret_cast<const unsi
 
 Bio bio_of(std::string_view text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
+/// No pass phrase is asked for.
+int no_passphrase(char*, int, int, void*) { return -1; }
+
 /// Of text at most kMaxKeyBytes long.
 Result<std::shared_ptr<void>> checked_key(EVP_PKEY* key, const char* kind) {
   ERR_clear_error();
   if (key == nullptr) {
-    return fail(ErrorCode::kDataLoss, std::string("not a ") + kind + " key in PEM");
+    return fail(ErrorCode::kDataLoss, std::string("not a ") + kind + " key in PEM without a pass phrase");
   }
   std::shared_ptr<void> owned(key, [](void* k) { EVP_PKEY_free(static_cast<EVP_PKEY*>(k)); });
   char group[32] = "";
@@ -112,7 +115,7 @@ Bytes signed_bytes(const TreeHead& head) {
 Result<LogKey> LogKey::parse(std::string_view pem) {
   if (pem.size() > kMaxKeyBytes) return fail(ErrorCode::kDataLoss, "not a public key: too long");
   PIRX_ASSIGN(auto key,
-              checked_key(PEM_read_bio_PUBKEY(bio_of(pem).get(), nullptr, nullptr, nullptr), "public"));
+              checked_key(PEM_read_bio_PUBKEY(bio_of(pem).get(), nullptr, no_passphrase, nullptr), "public"));
   unsigned char* data = nullptr;
   const int size = i2d_PUBKEY(key_of(key), &data);
   PIRX_CHECK(size > 0);
@@ -160,7 +163,8 @@ Result<SigningKey> SigningKey::generate() {
 
 Result<SigningKey> SigningKey::load(const std::filesystem::path& path) {
   PIRX_ASSIGN(auto pem, read_file(path, kMaxKeyBytes));
-  auto key = checked_key(PEM_read_bio_PrivateKey(bio_of(pem).get(), nullptr, nullptr, nullptr), "private");
+  auto key =
+      checked_key(PEM_read_bio_PrivateKey(bio_of(pem).get(), nullptr, no_passphrase, nullptr), "private");
   secure_wipe(pem.data(), pem.size());
   if (!key) return fail(key.error().code(), path.string() + ": " + key.error().message());
   return SigningKey(std::move(*key));

@@ -38,7 +38,8 @@ _MAX_HEAD = 64 * 1024
 _MAX_REFUSAL = 16 * 1024
 _CONNECT_SECONDS = 10.0
 _LATE_SECONDS = 1.0
-_MAX_AUTHORITIES = 1 << 20
+_MAX_AUTHORITIES_BYTES = 1 << 19
+_MAX_AUTHORITIES = 1000
 _AGAIN_SECONDS = 0.05
 
 _Outcome = Union[bytes, Error]
@@ -107,8 +108,8 @@ class Client:
     async def _look_up(self, wishes: Iterable[Wish], believe: Optional[Believe]) -> Answer:
         client = await self._work(self._make) if self._made is None else self._made
         for server in client.servers:
-            if server.origin.startswith("https:"):
-                self._context(server, client)
+            if server.origin.startswith("https:") and (server.ca_file, server.allow_tls_1_2) not in self._contexts:
+                await self._work(self._context, server, client)  # reading the authorities takes long
         retrieval = await self._work(client.begin, wishes, believe=believe)
         tasks: List[asyncio.Task[_Outcome]] = []
         last = asyncio.get_running_loop().time() + retrieval._seconds
@@ -257,9 +258,12 @@ class Client:
 
     def _context(self, server: Address, client: BlockingClient) -> None:
         """Makes what TLS with a server needs."""
+        with self._making:
+            if (server.ca_file, server.allow_tls_1_2) not in self._contexts:
+                self._make_context(server, client)
+
+    def _make_context(self, server: Address, client: BlockingClient) -> None:
         kind = server.ca_file, server.allow_tls_1_2
-        if kind in self._contexts:  # reading the authorities takes long, and the event loop waits
-            return
         # With a file of its own, the system's authorities do not count.
         file = server.ca_file
         ssl.RAND_add(os.urandom(32), 32)  # a child of fork may have its parent's randomness, and would open TLS alike
@@ -289,12 +293,18 @@ def _authorities(file: str) -> str:
     with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise OSError(errno.EINVAL, "no regular file")
-        text = opened.read(_MAX_AUTHORITIES + 1)
-    if text is None or len(text) > _MAX_AUTHORITIES:
-        raise OSError(errno.EFBIG, "more than 1 MiB")
+        text = opened.read(_MAX_AUTHORITIES_BYTES + 1)
+    if text is None or len(text) > _MAX_AUTHORITIES_BYTES:
+        raise OSError(errno.EFBIG, "more than 512 KiB")
     authorities = text.decode("ascii", "ignore")  # comments may be in any alphabet
     if not authorities:  # which ssl would take for the system's
         raise OSError(errno.EINVAL, "no certificate in it")
+    # OpenSSL would ask for a pass phrase on the terminal, and wait. It skips what follows a zero byte in a line, so that zero
+    # bytes could hide a word from us.
+    if any(word in authorities for word in ("Proc-Type:", "ENCRYPTED", "\0")):
+        raise OSError(errno.EINVAL, "no list of certificates: something in it is encrypted, or it is no text")
+    if authorities.count("-----BEGIN ") > _MAX_AUTHORITIES:
+        raise OSError(errno.EFBIG, f"more than {_MAX_AUTHORITIES} certificates")
     return authorities
 
 

@@ -470,7 +470,6 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
   learned_since_ = false;
-  cost_.forget_larger();
   stopped_ = computing_;
   stopped_after_ = computing_limit_;
   stopped_at_ = compute_.now();

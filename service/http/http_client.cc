@@ -23,6 +23,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <set>
 
 #include "curl_memory.h"
 #include "http_error.h"
@@ -54,6 +55,8 @@ constexpr std::size_t kMaxErrorBytes = 16 * 1024;  // body of a refusal
 constexpr std::size_t kMaxMessage = 1024;          // of a peer's words in an Error
 constexpr std::int64_t kMaxWait = 50;              // milliseconds, for the caller's stop or a name
 constexpr long kMaxIdleSeconds = 30;               // well below a server's idle timeout
+constexpr std::size_t kMaxAuthoritiesBytes = std::size_t{512} << 10;
+constexpr std::size_t kMaxAuthorities = 1000;  // a handshake takes as long as its square
 
 using Multi = std::unique_ptr<CURLM, decltype([](CURLM* multi) { curl_multi_cleanup(multi); })>;
 using Easy = std::unique_ptr<CURL, decltype([](CURL* easy) { curl_easy_cleanup(easy); })>;
@@ -82,6 +85,30 @@ std::optional<Place> place_of(const char* address, int port) noexcept {
     place.address = in6addr_loopback;
   }
   return place;
+}
+
+/// What a file of authorities holds. A deployment file of somebody else may name a terminal, a pipe or a huge
+/// file, which libcurl would read in every handshake, for ever; or one with an encrypted certificate, for
+/// which OpenSSL would ask for a pass phrase and wait.
+Result<std::string> read_authorities(const std::string& file) {
+  using namespace std::string_view_literals;
+  auto text = read_file(file, kMaxAuthoritiesBytes, "the ca_file", true);
+  if (!text) return invalid(text.error().message());
+  const auto refuse = [&](const std::string& why) {
+    return invalid("the ca_file " + printable(file) + " " + why);
+  };
+  // OpenSSL skips what follows a zero byte in a line, so that zero bytes could hide a word from us.
+  for (const auto word : {"Proc-Type:"sv, "ENCRYPTED"sv, "\0"sv}) {
+    if (text->find(word) == std::string::npos) continue;
+    return refuse("is no list of certificates: something in it is encrypted, or it is no text");
+  }
+  constexpr auto kBegin = "-----BEGIN "sv;
+  std::size_t count = 0;
+  for (auto at = text->find(kBegin); at != std::string::npos; at = text->find(kBegin, at + 1)) ++count;
+  if (count > kMaxAuthorities) {
+    return refuse("has more than the " + std::to_string(kMaxAuthorities) + " certificates that it may have");
+  }
+  return text;
 }
 
 curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* to) noexcept {
@@ -116,7 +143,7 @@ struct HttpTransport::Impl {
   /// A server, and the call under way.
   struct Peer : Call {
     Endpoint endpoint;
-    std::string authorities;  ///< what endpoint.ca_file holds
+    const std::string* authorities = nullptr;  ///< what endpoint.ca_file holds
     Address address;
     std::string url;   ///< as people know it: the origin, and the database if it was named
     std::string host;  ///< to resolve; empty if libcurl needs no resolver for it
@@ -175,6 +202,7 @@ struct HttpTransport::Impl {
 
   const std::uint64_t process = process_token();  ///< that made the connections
   Clock::time_point start;                        ///< of the round
+  std::set<std::string> authorities;              ///< of the peers, each text once
   Multi multi;                               ///< holds the kept-alive connections; null when all are closed
   List query_headers;                        ///< of the round
   std::vector<std::unique_ptr<Peer>> peers;  ///< libcurl keeps their addresses; destroyed before multi
@@ -301,20 +329,18 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
                      " needs, or it is no regular file");
     }
   }
-  // Read once: a deployment file of somebody else may name a terminal, a pipe or a huge file, which libcurl
-  // would read in every handshake, for ever.
-  std::string authorities;
+  const std::string* kept = nullptr;
   if (!endpoint.ca_file.empty()) {
-    auto text = read_file(endpoint.ca_file, std::size_t{1} << 20, "the ca_file", true);
+    auto text = read_authorities(endpoint.ca_file);
     if (!text) return invalid(text.error().message() + ": TLS with " + url + " needs it");
-    authorities = std::move(*text);
+    kept = &*authorities.insert(std::move(*text)).first;
   }
   if (!is_token(endpoint.token.expose())) {
     return invalid("the token for " + url + " is none: up to 4096 printable characters without spaces");
   }
   auto peer = std::make_unique<Peer>();
   peer->endpoint = endpoint;
-  peer->authorities = std::move(authorities);
+  peer->authorities = kept;
   const auto host = address.origin.find("://") + 3, colon = address.origin.rfind(':');
   peer->host = address.origin.substr(host, colon - host);
   peer->port = address.origin.substr(colon + 1);
@@ -393,10 +419,11 @@ std::optional<Error> HttpTransport::Impl::begin(Peer& peer, const char* path, co
   set(CURLOPT_SSL_CIPHER_LIST, "ECDHE+AESGCM:ECDHE+CHACHA20");
   set(CURLOPT_SSL_EC_CURVES, "X25519:P-256:P-384");
   set_up_tls(easy);
-  if (!peer.endpoint.ca_file.empty()) {
-    curl_blob authorities{peer.authorities.data(), peer.authorities.size(), CURL_BLOB_NOCOPY};
+  if (peer.authorities != nullptr) {
+    // libcurl only reads them.
+    curl_blob blob{const_cast<char*>(peer.authorities->data()), peer.authorities->size(), CURL_BLOB_NOCOPY};
     // Not every TLS library takes it from memory.
-    if (curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &authorities) != CURLE_OK) {
+    if (curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob) != CURLE_OK) {
       set(CURLOPT_CAINFO, peer.endpoint.ca_file.c_str());
     }
     set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // or the system's anchors would count too

@@ -35,9 +35,6 @@ class PassCost {
     }
   }
 
-  /// A pass took too long, and was stopped: what larger ones before it took is no measure.
-  void forget_larger() noexcept { done_ = largest_; }
-
   /// Whether the passes so far had twice as many queries or more, all about equally many. Then predict() says
   /// how long those took, which may be far too much for so few.
   bool knows_only_larger(std::size_t queries) const noexcept {

@@ -270,6 +270,14 @@ Result<ByteSpan> Database::record(std::uint64_t position) const {
                               ByteSpan(rows().row(location.row) + location.offset, geometry().slot_bytes()));
 }
 
+Result<void> Database::check_keys() const {
+  return guarded([&]() -> Result<void> {
+    std::vector<bool> checked;
+    if (!has_keys()) return {};
+    return mapping_->check(mapping_->header.layout.keys, checked);
+  });
+}
+
 Result<std::optional<std::uint64_t>> Database::find(std::string_view key) const {
   if (bucket() != nullptr) {
     return invalid("a bucket has no keys: look them up in the plain database");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Importers without columns: a folder of files, lines of text, and records of equal size.
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "text_input.h"
 
@@ -37,9 +39,29 @@ Result<std::vector<std::string>> list_files(const fs::path& folder, HiddenFiles 
   return names;
 }
 
+Result<Fd> open_folder(const fs::path& folder) {
+  Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return tl::unexpected(system_error("read", folder, errno));
+  return fd;
+}
+
+/// Opens a file that was listed, name by name from its folder on: what became a link since then is not
+/// followed.
+Result<OpenedFile> open_listed(const Fd& folder, const fs::path& name, const fs::path& file) {
+  OpenedFile opened;
+  for (auto part = name.begin(); part != name.end(); ++part) {
+    const int at = opened.fd ? opened.fd.get() : folder.get();
+    const int kind = std::next(part) == name.end() ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY;
+    opened.fd = Fd(::openat(at, part->c_str(), kind | O_NOFOLLOW | O_CLOEXEC));
+    if (!opened.fd) return tl::unexpected(system_error("open", file, errno));
+  }
+  if (::fstat(opened.fd.get(), &opened.status) != 0) return tl::unexpected(system_error("open", file, errno));
+  if (S_ISREG(opened.status.st_mode)) return opened;
+  return fail(ErrorCode::kUnavailable, "cannot read " + printable(file.native()) + ": not a regular file");
+}
+
 /// The whole file into `data`, if it has at most `limit` bytes.
-Result<void> read_whole(const fs::path& file, std::uint64_t limit, Bytes& data) {
-  PIRX_ASSIGN(const OpenedFile opened, open_for_reading(file, true));
+Result<void> read_whole(const OpenedFile& opened, const fs::path& file, std::uint64_t limit, Bytes& data) {
   const std::uint64_t size = opened.bytes();
   if (size > limit) {
     return fail(ErrorCode::kResourceExhausted,
@@ -66,12 +88,14 @@ Result<LeftOut> add_folder(const fs::path& folder, DatabaseBuilder& builder, Hid
                    " would lie in the folder that it is made from, " + printable(folder.native()) +
                    "; write it elsewhere");
   }
+  PIRX_ASSIGN(const Fd listed, open_folder(real_folder));
   LeftOut left_out;
   PIRX_ASSIGN(const std::vector<std::string> names, list_files(real_folder, hidden, left_out));
   Bytes data;
   for (const std::string& name : names) {
     const fs::path file = real_folder / name;
-    PIRX_TRY(read_whole(file, builder.options().max_record_bytes, data));
+    PIRX_ASSIGN(const OpenedFile opened, open_listed(listed, name, file));
+    PIRX_TRY(read_whole(opened, file, builder.options().max_record_bytes, data));
     if (auto added = builder.add(name, data); !added) {
       return with_path(file, added.error());
     }
@@ -98,7 +122,7 @@ Result<void> add_fixed(const fs::path& file, std::uint64_t record_bytes, Databas
                                                    " bytes are longer than the limit of " +
                                                    std::to_string(builder.options().max_record_bytes));
   }
-  PIRX_ASSIGN(const OpenedFile opened, open_for_reading(file, false));
+  PIRX_ASSIGN(const OpenedFile opened, open_input(file));
   const auto wrong_size = [&](const std::string& bytes) {
     return fail(ErrorCode::kDataLoss, printable(file.native()) + ": " + bytes +
                                           " bytes are no multiple of the record size, " +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports JSON lines, one object a line. simdjson reads them. nlohmann-json prints values that are no text,
-// and reads the few lines that simdjson refuses: those with a number beyond 64 bits, and those that get an
-// error.
+// and reads the few lines that simdjson refuses: those with a number beyond 64 bits, those whose key is
+// neither text nor a whole number, and those that get an error.
 #include <simdjson.h>
 
 #include <algorithm>
@@ -58,8 +58,15 @@ std::string value_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Whether the value is a number that was read as a double, or holds one. Its text need not be the one in the
+/// file, and two such numbers may have the same text.
+bool has_double(const Json& value) {
+  if (!value.is_structured()) return value.is_number_float();
+  return std::any_of(value.begin(), value.end(), has_double);
+}
+
 /// Appends a member's value: strings as they are, others as compact JSON.
-Result<void> append_member(const Json& object, const std::string& name, std::string& out) {
+Result<void> append_member(const Json& object, const std::string& name, bool is_key, std::string& out) {
   const auto found = object.find(name);
   if (found == object.end()) {
     std::vector<std::string> names;
@@ -69,6 +76,10 @@ Result<void> append_member(const Json& object, const std::string& name, std::str
   if (found->is_null()) {
     return invalid("member \"" + printable(name) +
                    "\" is null, which is no text: leave such lines out, or give it a value");
+  }
+  if (is_key && has_double(*found)) {
+    return invalid("the key, member \"" + printable(name) + (found->is_structured() ? "\", has" : "\", is") +
+                   " a number that is not an integer of 64 bits: write it as a string");
   }
   out += value_text(*found);
   return {};
@@ -93,10 +104,10 @@ Result<Json> parse_object(std::string_view line, std::vector<std::string>* names
 Result<void> add_parsed_slowly(std::string_view line, const Columns& columns, DatabaseBuilder& builder) {
   PIRX_ASSIGN(const Json object, parse_object(line));
   std::string key, value;
-  if (!columns.key.empty()) PIRX_TRY(append_member(object, columns.key, key));
+  if (!columns.key.empty()) PIRX_TRY(append_member(object, columns.key, true, key));
   for (std::size_t i = 0; i < columns.values.size(); ++i) {
     if (i != 0) value += '\t';
-    PIRX_TRY(append_member(object, columns.values[i], value));
+    PIRX_TRY(append_member(object, columns.values[i], false, value));
   }
   return add_row(columns, key, columns.values.empty() ? line : value, builder);
 }
@@ -180,7 +191,11 @@ class ObjectImport {
     bool found;
   };
 
-  /// False: the line is long, or not as it should be.
+  static bool is_plain(const simdjson::dom::element& value) {
+    using Type = simdjson::dom::element_type;
+    return value.type() != Type::DOUBLE && value.type() != Type::ARRAY && value.type() != Type::OBJECT;
+  }
+  /// False: the line is long, or not as it should be, or its key may hold a number that can be none.
   bool find_members(std::string_view line) {
     // So few bytes hold less than kMaxValues values, and the parser's memory stays small.
     if (line.size() >= kMaxValues) return false;
@@ -192,7 +207,7 @@ class ObjectImport {
       for (auto& member : wanted_) {
         if (member.name != name) continue;
         member.value = value;  // The last of several counts.
-        member.found = !value.is_null();
+        member.found = !value.is_null() && (member.text != &key_ || is_plain(value));
       }
     }
     return std::all_of(wanted_.begin(), wanted_.end(), [](const Wanted& member) { return member.found; });
@@ -283,7 +298,8 @@ Result<void> visit_objects(const std::filesystem::path& file,
                            for (const auto& name : names) {
                              // A name that is there twice has one value.
                              const Json value = std::exchange((*object)[name], nullptr);
-                             if (value.is_null() || value.is_structured()) continue;
+                             if (value.is_null() || value.is_structured() || value.is_number_float())
+                               continue;
                              members.emplace_back(name, value_text(value));
                            }
                            return visit(members);

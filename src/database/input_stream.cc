@@ -2,12 +2,15 @@
 // Unpacks by zlib and libzstd with bounded memory.
 #include "input_stream.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -109,8 +112,19 @@ Result<std::unique_ptr<Unpacker>> unpacker_for(const std::filesystem::path& file
 
 }  // namespace
 
+Result<OpenedFile> open_input(const std::filesystem::path& file) {
+  if (file != "/dev/stdin") return open_for_reading(file, false);
+  OpenedFile input{Fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))};
+  if (!input.fd || ::fstat(input.fd.get(), &input.status) != 0) {
+    return tl::unexpected(system_error("open", file, errno));
+  }
+  const off_t read = ::lseek(input.fd.get(), 0, SEEK_CUR);
+  if (S_ISREG(input.status.st_mode)) input.status.st_size -= std::clamp<off_t>(read, 0, input.status.st_size);
+  return input;
+}
+
 Result<InputStream> InputStream::open(const std::filesystem::path& file) {
-  PIRX_ASSIGN(OpenedFile opened, open_for_reading(file, false));
+  PIRX_ASSIGN(OpenedFile opened, open_input(file));
   InputStream stream(file);
   if (S_ISREG(opened.status.st_mode)) stream.total_ = opened.bytes();
   stream.fd_ = std::move(opened.fd);

@@ -8,6 +8,10 @@
 
 namespace pirx::database {
 
+/// Opens a file or pipe to read it to its end. /dev/stdin is standard input itself, from where it stands: it
+/// is not opened anew. The status has the size of what is left to read.
+Result<OpenedFile> open_input(const std::filesystem::path& file);
+
 /// Unpacks one kind of compressed data, piece by piece.
 class Unpacker {
  public:

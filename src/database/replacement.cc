@@ -101,6 +101,11 @@ Result<Replacement> Replacement::begin(const std::filesystem::path& name, const 
   PIRX_ASSIGN(const auto target, behind_links(name));
   PIRX_ASSIGN(const auto delta, delta_path(target));
   PIRX_ASSIGN(const bool there, check_target(target));
+  PIRX_ASSIGN(const bool changes, is_there(delta));
+  if (changes && !there) {
+    return invalid(printable(delta.native()) +
+                   " has changes of a database that is not there: put that back, or move this file away");
+  }
   PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);
   remove_leftovers(delta);

@@ -48,7 +48,10 @@ struct DatabaseUpdate::State {
   std::uint64_t kept_rows;     ///< rows from here on begin as zeros
   std::map<std::uint64_t, Bytes> rows;
   /// Of the records from kept_records on: the positions of those with this key, in order.
-  std::map<std::string, std::vector<std::uint64_t>, std::less<>> keys;
+  using Keys = std::map<std::string, std::vector<std::uint64_t>, std::less<>>;
+  Keys keys;
+  /// Where in `keys` record kept_records + i is, if there are keys. More entries than records mean nothing.
+  std::vector<Keys::iterator> appended;
   bool done = false;
 
   State(UpdateLock lock_in, std::shared_ptr<const Database> before_in)
@@ -128,7 +131,12 @@ Result<void> DatabaseUpdate::State::append(const std::string_view* key, ByteSpan
   PIRX_TRY(Geometry::create(spec));
   // First what may find no memory.
   const MutableByteSpan at = slot(records);
-  if (key != nullptr) keys[std::string(*key)].push_back(records);
+  if (key != nullptr) {
+    const auto named = keys.try_emplace(std::string(*key)).first;
+    appended.resize(records - kept_records);
+    appended.push_back(named);
+    named->second.push_back(records);
+  }
   old().fill_slot(records, data, at);
   ++records;
   return {};
@@ -143,16 +151,15 @@ Result<void> DatabaseUpdate::State::truncate(std::uint64_t count) {
     return invalid("a row of this database holds " + std::to_string(per_row()) +
                    " records, and it cannot have fewer: build it again");
   }
+  // The cost is that of the records that go, since there may be a million such calls.
   const std::uint64_t left = div_up(count, per_row());
-  if (count % per_row() != 0) {
-    Bytes& last = row(left - 1);
-    std::fill(last.begin() + static_cast<std::ptrdiff_t>(count % per_row() * old().slot_bytes()), last.end(),
-              std::byte{0});
+  for (std::uint64_t gone = count; gone < std::min(records, left * per_row()); ++gone) {
+    std::ranges::fill(slot(gone), std::byte{0});
   }
   rows.erase(rows.lower_bound(left), rows.end());
   kept_rows = std::min(kept_rows, left);
-  for (auto& [key, positions] : keys) {
-    positions.erase(std::lower_bound(positions.begin(), positions.end(), count), positions.end());
+  for (std::uint64_t end = records; before->has_keys() && end > std::max(count, kept_records); --end) {
+    appended[end - 1 - kept_records]->second.pop_back();
   }
   kept_records = std::min(kept_records, count);
   records = count;
@@ -218,8 +225,7 @@ Result<DatabaseUpdate> DatabaseUpdate::begin(const std::filesystem::path& path) 
     if (before->geometry().keyed()) {
       return invalid("a keyed database is laid out for its set of keys and records: build it again");
     }
-    std::vector<bool> checked;
-    if (before->has_keys()) PIRX_TRY(before->mapping().check(before->mapping().header.layout.keys, checked));
+    PIRX_TRY(before->check_keys());
     return DatabaseUpdate(std::make_unique<State>(std::move(lock), std::move(before)));
   });
 }

@@ -3,6 +3,8 @@
 // sequence of updates; without noise an updated bucket is, byte for byte, an encoded one.
 #include "pirx/batchcodes/encode_database.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <set>
 
@@ -496,20 +498,49 @@ TEST(UpdateBuckets, WithNoiseTheirHistoryIsKeptBesideTheDatabase) {
   const auto update = [&] { return update_buckets(**Database::open(folder / "db"), files); };
   ASSERT_TRUE(good(change(folder / "db", engine)));
   ASSERT_TRUE(good(update()));
-  std::filesystem::remove(folder / "db.buckets");
-  expect_error(update(), ErrorCode::kInvalidArgument, "another history");
-  ASSERT_TRUE(good(change(folder / "db", engine)));
-  // All rows of the buckets, each of which are two of the database.
-  const auto all = [&] { return ((*Database::open(folder / "db"))->rows().rows + 1) / 2; };
-  EXPECT_EQ(update()->rows, all());
-  expect_decodes(**Database::open(folder / "db"), files, engine);
+  const auto plain = *Database::open(folder / "db");
+  EXPECT_EQ(plain_version(*plain, **Database::open(files[0])), plain->version());
   // A link leads to the same list.
   std::filesystem::create_symlink("db", folder / "link");
   EXPECT_EQ(update_buckets(**Database::open(folder / "link"), files)->rows, 0u);
-  std::filesystem::remove(folder / "db.buckets");
-  pirx::testing::write_file(folder / "db.buckets", to_bytes("of somebody else"));
+  for (const bool changed : {false, true}) {
+    if (changed) {
+      ASSERT_TRUE(good(change(folder / "db", engine)));
+    }
+    const auto list = read_file(folder / "db.buckets");
+    std::filesystem::remove(folder / "db.buckets");
+    expect_error(update(), ErrorCode::kInvalidArgument, "does not know");
+    expect_error(plain_version(*plain, **Database::open(files[0])), ErrorCode::kInvalidArgument,
+                 "does not know");
+    pirx::testing::write_file(folder / "db.buckets", list);
+  }
+  ASSERT_TRUE(good(update()));
+}
+
+/// Clients that have seen buckets of an epoch refuse others of it.
+TEST(UpdateBuckets, SayThatThereWereOthersOfTheEpoch) {
+  auto engine = seeded_engine(83);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  const auto files = four_buckets(folder, 30, 1, engine);
+  const auto plain = [&] { return *Database::open(folder / "db"); };
+  const auto encode = [&](unsigned independence) {
+    return encode_database(*plain(), encoding(kTagGf2_8, 2, independence, 2, 4), folder / "c")->again;
+  };
+  EXPECT_TRUE(encode(1));
+  EXPECT_FALSE(encode(0));
   ASSERT_TRUE(good(change(folder / "db", engine)));
-  expect_error(update(), ErrorCode::kInvalidArgument, "is another file");
+  EXPECT_FALSE(update_buckets(*plain(), files)->again);
+  // Killed before its last file.
+  std::filesystem::remove(files[3].native() + ".delta");
+  EXPECT_TRUE(update_buckets(*plain(), files)->again);
+  EXPECT_TRUE(encode(1));
+  // There is another file of that name.
+  pirx::testing::write_file(folder / "db.buckets", to_bytes("of somebody else"));
+  expect_error(update_buckets(*plain(), files), ErrorCode::kInvalidArgument, "does not know");
+  EXPECT_FALSE(encode(1));
+  std::filesystem::remove(folder / "db.buckets");
+  ::mkfifo((folder / "db.buckets").c_str(), 0600);
+  expect_error(update_buckets(*plain(), files), ErrorCode::kInvalidArgument, "does not know");
 }
 
 TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {
@@ -530,7 +561,14 @@ TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {
   refused({folder / "other"}, "is no bucket");
   refused(paths(folder / "o", 4), "another database");
   refused({folder / "b.1", folder / "b.2", folder / "c.3", folder / "b.4"}, "share its noise");
-  refused({folder / "b.1", folder / "b.2"}, "servers");
+  refused({folder / "b.1", folder / "b.2"}, "there are 4 buckets");
+  // Sets with noise of a database that has the same shape, at any epoch.
+  ASSERT_TRUE(good(encode_database(**Database::open(folder / "other"), noisy, folder / "n")));
+  refused(paths(folder / "n", 4), "another database");
+  ASSERT_TRUE(good(change(folder / "db", engine)));
+  expect_error(check_buckets(**Database::open(folder / "db"), paths(folder / "n", 4)),
+               ErrorCode::kInvalidArgument, "another database");
+  EXPECT_TRUE(good(check_buckets(**Database::open(folder / "db"), paths(folder / "b", 4))));
   const auto bucket = Database::open(folder / "b.1");
   expect_error(update_buckets(**bucket, paths(folder / "b", 4)), ErrorCode::kInvalidArgument,
                "name the plain");

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -178,6 +179,16 @@ class EndToEnd(unittest.TestCase):
         run(CT_LOG, "database", self.log, self.cert, code=2)
         run(CT_LOG, "create", other, code=2)
         run(CT_LOG, "database", self.path / "nowhere", self.path / "x.pirx", code=5)
+
+    def test_a_time_far_ahead_does_not_end_a_log(self):
+        log, day = self.path / "ahead", 24 * 60 * 60 * 1000
+        run(CT_LOG, "create", log)
+        now = int(time.time() * 1000)
+        for far in (now + day + 60_000, 2**64 - 1):
+            said = run(CT_LOG, "append", log, "--fill", 5, "--time", far, code=2)
+            self.assertIn(f"--time {far} is more than a day ahead", said)
+        run(CT_LOG, "append", log, "--fill", 5)
+        run(CT_LOG, "append", log, "--fill", 8, "--time", now + day - 60_000)
 
     def test_growth_by_index_and_consistency(self):
         log, proofs = self.path / "growing", self.path / "growing.pirx"

@@ -4,6 +4,7 @@
 #include "examples/ct/tree_head.h"
 
 #include <gtest/gtest.h>
+#include <openssl/ui.h>
 
 #include "examples/ct/certificate.h"
 #include "examples/ct/files.h"
@@ -143,6 +144,36 @@ TEST(TreeHead, KeysInFiles) {
       "hYHr3+wl2SP8Ormq2pGkdOxKhMfP/qKJ\n"
       "-----END PUBLIC KEY-----\n";
   expect_error(LogKey::parse(p384), ErrorCode::kInvalidArgument, "P-256");
+}
+
+/// Stands before a terminal, and counts how often something would be asked on it.
+int asked = 0;
+int count_and_fail(UI*) {
+  ++asked;
+  return 0;
+}
+
+TEST(TreeHead, NoPassphraseIsAskedForAKey) {
+  const std::unique_ptr<UI_METHOD, decltype(&UI_destroy_method)> terminal(UI_create_method("counts"),
+                                                                          &UI_destroy_method);
+  UI_method_set_opener(terminal.get(), &count_and_fail);
+  const auto* const usual = UI_get_default_method();
+  UI_set_default_method(terminal.get());
+  const testing::TemporaryFolder folder;
+  const auto key = new_key();
+  ASSERT_TRUE(good(key.save(folder / "key.pem")));
+  const auto locked = [](std::string pem) {
+    return pem.insert(pem.find('\n') + 1,
+                      "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF\n\n");
+  };
+  expect_error(LogKey::parse(locked(key.public_pem())), ErrorCode::kDataLoss,
+               "not a public key in PEM without a pass phrase");
+  const auto plain = testing::read_file(folder / "key.pem");
+  testing::write_file(folder / "locked.pem", as_bytes(locked(std::string(as_text(plain)))));
+  expect_error(SigningKey::load(folder / "locked.pem"), ErrorCode::kDataLoss,
+               "not a private key in PEM without a pass phrase");
+  UI_set_default_method(usual);
+  EXPECT_EQ(asked, 0);
 }
 
 TEST(TreeHead, FilesSayTheSameAgain) {

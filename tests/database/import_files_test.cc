@@ -57,6 +57,34 @@ TEST(ImportFolder, HiddenFilesOnlyWhenAskedFor) {
   }
 }
 
+TEST(ImportFolder, ALinkThatTakesTheirPlaceIsNotFollowed) {
+  const TemporaryFolder secret, out;
+  write_file(secret / "file", to_bytes("secret"));
+  for (const std::string_view name : {"file", "inner/file"}) {
+    const TemporaryFolder folder;
+    fs::create_directories((folder / name).parent_path());
+    write_file(folder / "a", Bytes(std::size_t{3} << 20));
+    write_file(folder / name, to_bytes("mine"));
+    bool swapped = false;
+    // After the first record the folder has been listed.
+    const auto swap = [&](std::uint64_t, std::uint64_t) {
+      if (std::exchange(swapped, true)) return;
+      const bool whole_folder = name != "file";
+      fs::rename(folder / (whole_folder ? "inner" : "file"), out / name.substr(0, 5));
+      if (whole_folder) {
+        fs::create_directory_symlink(secret.path(), folder / "inner");
+      } else {
+        fs::create_symlink(secret / "file", folder / "file");
+      }
+    };
+    const auto rows =
+        imported(out, [&](DatabaseBuilder& builder) { return import_folder(folder.path(), builder); },
+                 {.progress = swap});
+    EXPECT_TRUE(swapped);
+    expect_error(rows, ErrorCode::kUnavailable, "cannot open " + (folder / name).native());
+  }
+}
+
 TEST(ImportFolder, RefusesWhatCannotBe) {
   const TemporaryFolder folder, out;
   const auto import = [&](const fs::path& path, const TemporaryFolder& target,

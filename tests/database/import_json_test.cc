@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON lines: values of every kind, every error, random text, and the same rows as nlohmann-json would give.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "importer_fixture.h"
@@ -125,6 +126,36 @@ TEST(ImportJson, TheMostValues) {
   expect_error(json(array_of(65535), {"", {}}), ErrorCode::kResourceExhausted, "65536 values");
 }
 
+TEST(ImportJson, ANumberThatIsReadAsADoubleIsNoKey) {
+  for (const std::string_view key : {"1.10", "1.0", "1e2", "123456789012345678901", "18446744073709551616",
+                                     "-9223372036854775809", "100000000000000000000000"}) {
+    expect_error(json("{\"k\":" + std::string(key) + ",\"v\":1}\n", {"k", {"v"}}),
+                 ErrorCode::kInvalidArgument,
+                 "line 1: the key, member \"k\", is a number that is not an integer of 64 bits: write it");
+    for (const auto& inside :
+         {"[7," + std::string(key) + "]", "{\"a\":[{\"b\":" + std::string(key) + "}]}"}) {
+      expect_error(json("{\"k\":" + inside + ",\"v\":1}\n", {"k", {}}), ErrorCode::kInvalidArgument,
+                   "member \"k\", has a number");
+    }
+  }
+  const auto rows = json(
+      "{\"k\":18446744073709551615,\"v\":1.10}\n{\"k\":-9223372036854775808,\"v\":18446744073709551616}\n"
+      "{\"k\":\"123456789012345678901\",\"v\":1e2}\n{\"k\":[1,\"1.10\"],\"v\":0}\n{\"k\":1.5,\"k\":2,\"v\":3}"
+      "\n",
+      {"k", {"v"}});
+  ASSERT_TRUE(good(rows));
+  EXPECT_EQ(*rows, (Rows{{"18446744073709551615", "1.1"},
+                         {"-9223372036854775808", "1.8446744073709552e+19"},
+                         {"123456789012345678901", "100.0"},
+                         {"[1,\"1.10\"]", "0"},
+                         {"2", "3"}}));
+}
+
+bool has_double(const nlohmann::json& value) {
+  return value.is_number_float() ||
+         (value.is_structured() && std::any_of(value.begin(), value.end(), has_double));
+}
+
 /// Key and value of a line by nlohmann-json alone; nothing where the line must be refused.
 std::optional<std::pair<std::string, std::string>> by_nlohmann(const std::string& line) {
   const auto object = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
@@ -135,7 +166,7 @@ std::optional<std::pair<std::string, std::string>> by_nlohmann(const std::string
     return found->is_string() ? found->get<std::string>() : found->dump();
   };
   const auto key = text("k"), value = text("v");
-  if (!key || !value) return std::nullopt;
+  if (!key || !value || has_double(object["k"])) return std::nullopt;
   return std::pair(*key, *value);
 }
 
@@ -327,6 +358,10 @@ TEST(ReadJsonLines, ShowsMembersUntilItIsStopped) {
   EXPECT_TRUE(good(read(2)));
   EXPECT_EQ(objects, (std::vector<JsonMembers>{{{"b", "x"}, {"a", "1"}}, {{"a", "true"}}}));
   expect_error(read(3), ErrorCode::kInvalidArgument, "line 3: a line of an array");
+  // What can be no key is not shown, since keys are looked for.
+  write_file(folder / "input", as_bytes("{\"a\":1.5,\"b\":123456789012345678901,\"c\":7}\n"));
+  EXPECT_TRUE(good(read(1)));
+  EXPECT_EQ(objects, (std::vector<JsonMembers>{{{"c", "7"}}}));
 }
 
 }  // namespace

@@ -187,6 +187,9 @@ TEST(UpdateLock, ABuildOverAFileThatChangedMeanwhileIsRefused) {
   EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "two");
   // Where there was no file, the first one that is there stays.
   std::filesystem::remove(db);
+  expect_error(DatabaseBuilder::create(db, {}), ErrorCode::kInvalidArgument,
+               "db.delta has changes of a database");
+  std::filesystem::remove(folder / "db.delta");
   auto builder = DatabaseBuilder::create(db, {});
   ASSERT_TRUE(good(builder));
   ASSERT_TRUE(good(builder->add(to_bytes("late"))));

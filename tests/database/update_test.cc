@@ -4,6 +4,7 @@
 #include "pirx/database/update.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "database_fixture.h"
 #include "src/database/mapping.h"
@@ -153,6 +154,37 @@ TEST(Update, CostsWhatChanges) {
   // One row, 32 bytes a MiB, and the frame: not three times the row.
   EXPECT_LT(delta_bytes,
             (*database)->geometry().row_stride() + 3 * kPageBytes + (*database)->file_bytes() / 32768);
+}
+
+TEST(Update, TruncatingCostsWhatGoes) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", {to_bytes("one"), to_bytes("two")}, {"a", "b"})));
+  auto update = DatabaseUpdate::begin(folder / "db");
+  ASSERT_TRUE(good(update));
+  constexpr std::uint64_t kMany = 20'000;
+  const auto start = std::clock();
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    ASSERT_TRUE(good(update->append("key" + std::to_string(i), {})));
+  }
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    if (i % 2 == 0) {
+      ASSERT_TRUE(good(update->append("key0", {})));
+    }
+    ASSERT_TRUE(good(update->truncate(2 + kMany)));
+  }
+  // All keys passed over for each call would be minutes.
+  EXPECT_LT(std::clock() - start, 4 * CLOCKS_PER_SEC);
+  ASSERT_TRUE(good(update->set("key0", to_bytes("x"))));
+  ASSERT_TRUE(good(update->truncate(3)));
+  expect_error(update->set("key1", to_bytes("y")), ErrorCode::kOutOfRange, "no record has that key");
+  ASSERT_TRUE(good(update->append("key1", to_bytes("y"))));
+  ASSERT_TRUE(good(update->commit()));
+  const auto database = pirx::testing::open_verified(folder / "db");
+  ASSERT_TRUE(good(database));
+  EXPECT_EQ((*database)->geometry().records(), 4u);
+  EXPECT_EQ(**(*database)->find("key0"), 2u);
+  EXPECT_EQ(**(*database)->find("key1"), 3u);
+  EXPECT_EQ(as_text(*(*database)->record(2)), "x");
 }
 
 TEST(Update, DamageGetsNoRightChecksum) {

@@ -1194,7 +1194,7 @@ TEST(PassCost, SmallPassesAreNoProofThatLargeOnesAreShort) {
   EXPECT_EQ(cost.predict_carefully(1), cost.predict(1));
   EXPECT_NEAR(cost.predict_carefully(256), 12.8, 1e-9) << "as if every two took a pass";
   cost.learn(256, 0.9, start);
-  EXPECT_NEAR(cost.predict_carefully(512), 1.8, 1e-9);
+  EXPECT_NEAR(cost.predict_carefully(640), 0.9 * 2.5, 1e-9);
   // It is remembered, whatever small ones say, for ten minutes.
   for (int i = 0; i < 1000; ++i)
     cost.learn(static_cast<std::size_t>(1 + i % 2), 0.1, start + std::chrono::minutes(9));
@@ -1203,6 +1203,24 @@ TEST(PassCost, SmallPassesAreNoProofThatLargeOnesAreShort) {
   EXPECT_NEAR(cost.predict_carefully(128), 0.5, 0.01);
   cost.learn(1, 0.1, start + std::chrono::minutes(11));
   EXPECT_NEAR(cost.predict_carefully(256), 25.6, 1e-9) << "forgotten";
+}
+
+/// Otherwise passes that take more than half of what they may would never have more queries.
+TEST(PassCost, TwiceAsManyAsOfLateAreBelieved) {
+  PassCost cost;
+  const PassCost::Clock::time_point start{};
+  const auto seconds = [](std::size_t queries) { return 1.8 + 0.01 * static_cast<double>(queries); };
+  cost.learn(1, seconds(1), start);
+  EXPECT_NEAR(cost.predict_carefully(2), 1.81 * 9 / 8, 1e-9) << "while nobody asked for more than one";
+  EXPECT_NEAR(cost.predict_carefully(3), 3 * 1.81, 1e-9);
+  for (const std::size_t q : {100u, 50u, 25u, 13u, 7u, 4u, 2u, 1u}) cost.learn(q, seconds(q), start);
+  EXPECT_NEAR(cost.predict_carefully(200), seconds(200), 1e-6);
+  EXPECT_NEAR(cost.predict_carefully(201), 201 * 1.81, 1e-6);
+  for (int i = 0; i < 8; ++i) cost.learn(1, seconds(1), start + std::chrono::minutes(11));
+  EXPECT_NEAR(cost.predict_carefully(3), 3 * 1.81, 1e-6) << "forgotten";
+  PassCost alike;  // what a query adds is not known
+  alike.learn(10, 1, start);
+  EXPECT_NEAR(alike.predict_carefully(20), 2, 1e-9);
 }
 
 TEST(PassCost, IsCarefulAboutWhatItHasNotSeen) {
@@ -1233,6 +1251,18 @@ TEST(ComputeThread, WhatVirtualTimeHasPaidForIsNotGivenBack) {
   EXPECT_DOUBLE_EQ(due(), 3);
   compute.settle(*client, second, 1, 0);  // half of it is paid for
   EXPECT_DOUBLE_EQ(due(), 2.5);
+}
+
+TEST(ComputeThread, WhatWasComputedIsPaidForByWhatItTook) {
+  ComputeThread::Clock::time_point time{};
+  ComputeThread compute([&] { return time; });
+  const auto client = compute.client("one");
+  const auto first = compute.enter(*client, 1), second = compute.enter(*client, 1);
+  time += 3s;  // of virtual time, half as many
+  compute.settle(*client, first, 1, 0.25);
+  EXPECT_DOUBLE_EQ(compute.next_tags("one").due, 2) << "nothing: the rest is what the second pays for";
+  compute.settle(*client, second, 1, 0.25);
+  EXPECT_DOUBLE_EQ(compute.next_tags("one").due, 1.5) << "all but what is over";
 }
 
 TEST(ComputeThread, ARequestIsSoonerByWhatIsGivenBackBeforeIt) {

@@ -640,7 +640,7 @@ bool gone_in_time(bool elsewhere) {
 bool walked_down() {
   World world;
   Server server(world);
-  server.add({1.8, 0.01});
+  server.add({2, 0.01});
   server.add({0.003, 0.001});
   world.after(1, [&] { server.ask(0, 100, "honest", 60, [](bool, bool) {}); });
   std::function<void(std::size_t)> shrink = [&](std::size_t queries) {

@@ -2,6 +2,7 @@
 // TLS between the real client and the real server: who is trusted, which versions, which files are refused.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <openssl/ssl.h>
 #include <sys/stat.h>
 
@@ -25,6 +26,7 @@ namespace pirx::http {
 namespace {
 
 using namespace testing;
+using namespace std::string_literals;
 
 const Certificates& certificates() {
   static const Certificates files;
@@ -76,7 +78,56 @@ TEST(Tls, ACaFileThatNeverEndsIsNotOpened) {
   pirx::testing::write_file(huge, {});
   std::filesystem::resize_file(huge, std::uint64_t{1} << 40);  // takes no room
   expect_error(HttpTransport::create({{"https://127.0.0.1:1", huge.native()}}), ErrorCode::kInvalidArgument,
-               "longer than the 1048576 bytes");
+               "longer than the 524288 bytes");
+}
+
+/// What the file of the test's authority holds.
+std::string authority_file() {
+  const auto bytes = pirx::testing::read_file(certificates().ca_file);
+  return std::string(as_text(bytes));
+}
+
+TEST(Tls, NoPassphraseIsAskedForACaFile) {
+  const pirx::testing::TemporaryFolder folder;
+  const auto path = folder / "ca.pem";
+  // OpenSSL reads both alike: it skips what follows a zero byte in a line.
+  for (const auto& header : {"Proc-Type: 4,ENCRYPTED\n"s, "Proc\0x\n-Type: 4,ENC\0x\nRYPTED\n"s}) {
+    auto text = authority_file();
+    text.insert(text.find('\n') + 1, header + "DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF\n\n");
+    pirx::testing::write_file(path, as_bytes(text));
+    expect_error(HttpTransport::create({{"https://127.0.0.1:1", path.native()}}), ErrorCode::kInvalidArgument,
+                 "encrypted");
+  }
+}
+
+TEST(Tls, ACaFileHasNoMoreCertificatesThanHandshakesHaveTimeFor) {
+  const pirx::testing::TemporaryFolder folder;
+  const auto path = folder / "ca.pem";
+  std::string text = authority_file();
+  for (int more = 0; more < 999; ++more) text += "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n";
+  pirx::testing::write_file(path, as_bytes(text));
+  EXPECT_TRUE(pirx::testing::good(HttpTransport::create({{"https://127.0.0.1:1", path.native()}})));
+  pirx::testing::write_file(path, as_bytes(text + authority_file()));
+  expect_error(HttpTransport::create({{"https://127.0.0.1:1", path.native()}}), ErrorCode::kInvalidArgument,
+               "more than the 1000 certificates");
+}
+
+TEST(Tls, CaFilesThatSayTheSameAreKeptOnce) {
+  const pirx::testing::TemporaryFolder folder;
+  const auto path = folder / "ca.pem", other = folder / "other.pem";
+  for (const auto& file : {path, other}) {
+    pirx::testing::write_file(file, as_bytes(std::string(500'000, '#') + "\n" + authority_file()));
+  }
+  std::vector<Endpoint> endpoints;
+  for (int server = 1; server <= 100; ++server) {
+    endpoints.push_back(
+        {"https://127.0.0.1:" + std::to_string(server), server % 2 == 0 ? path.native() : other.native()});
+  }
+  const auto taken = [] { return ::mallinfo2().uordblks + ::mallinfo2().hblkhd; };
+  const auto before = taken();
+  const auto transport = HttpTransport::create(endpoints);
+  ASSERT_TRUE(pirx::testing::good(transport));
+  EXPECT_LT(taken(), before + 10'000'000);
 }
 
 TEST(Tls, TheSystemsAnchorsDoNotKnowTheTestAuthority) {

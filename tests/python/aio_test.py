@@ -496,8 +496,16 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
                 content["servers"][0]["tls_1.2"] = old
                 known = pirx.Deployment.parse(json.dumps(content), folder=self.path)
                 self.assertEqual(pirx.Client(known).servers[0].ca_file, str(certificate))
+                threads, read = set(), pirx.aio._authorities
+
+                def noted(file, threads=threads, read=read):
+                    threads.add(threading.current_thread())
+                    return read(file)
+
                 async with pirx.aio.Client(known) as client:
-                    self.assertEqual(await client.get("key9"), RECORDS[9])
+                    with mock.patch.object(pirx.aio, "_authorities", noted):
+                        self.assertEqual(await client.get("key9"), RECORDS[9])
+                    self.assertTrue(threads and threading.main_thread() not in threads)
                     for context in client._contexts.values():
                         self.assertEqual({cipher["protocol"] for cipher in context.get_ciphers()}, {"TLSv1.2", "TLSv1.3"})
                         for cipher in context.get_ciphers():  # forward secrecy, and none of the old ways to chain blocks
@@ -515,6 +523,20 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
                 content["servers"][0]["ca_file"] = f"ca{number}"
                 async with pirx.aio.Client(pirx.Deployment.parse(json.dumps(content), folder=self.path)) as client:
                     with self.assertRaises(pirx.InvalidArgument):
+                        await client.get("key9")
+            content["servers"][0]["ca_file"] = certificate.name
+            # OpenSSL would ask for a pass phrase on the terminal, and reads the first two alike. And it takes seconds for
+            # thousands of certificates, while the event loop waits.
+            begin, text = certificate.read_text().split("\n", 1)
+            info = "DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF\n\n" + text
+            for number, (lines, reason) in enumerate((
+                    ("Proc-Type: 4,ENCRYPTED\n" + info, "encrypted"),
+                    ("Proc\0x\n-Type: 4,ENC\0x\nRYPTED\n" + info, "encrypted"),
+                    (f"{begin}\n" * 1000, "more than 1000 certificates"), ("#" * (1 << 19), "more than 512 KiB"))):
+                (self.path / f"not{number}").write_text(f"{begin}\n{lines}")
+                content["servers"][0]["ca_file"] = f"not{number}"
+                async with pirx.aio.Client(pirx.Deployment.parse(json.dumps(content), folder=self.path)) as client:
+                    with self.assertRaisesRegex(pirx.InvalidArgument, reason):
                         await client.get("key9")
             content["servers"][0]["ca_file"] = certificate.name
             # The certificate is for the address, not for this name.

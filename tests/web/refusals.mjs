@@ -160,11 +160,12 @@ for (const [file, reasons] of [["", [STATUS.indexOf("Unavailable")]], ["none.pem
   assert.deepEqual((await look_up("", { refusing: 0 })).reasons, reasons, file);
 }
 resumed.length = 0;
-for (const file of ["missing.pem", "", "/dev/zero", "/proc/self/pagemap"]) {
+writeFileSync(`${folder}/many.pem`, "-----BEGIN CERTIFICATE-----\n".repeat(1001));
+for (const file of ["missing.pem", "", "many.pem", "/dev/zero", "/proc/self/pagemap"]) {
   ca_file = file.startsWith("/") ? file : `${folder}/${file}`;
   await assert.rejects(look_up("", { refusing: 0 }), { code: "Unavailable", message: /ca_file/ });
 }
-assert.equal(freed, 4);
+assert.equal(freed, 5);
 ca_file = `${folder}/cert.pem`;
 delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
 for (let i = 0; i < 3; ++i) assert.deepEqual((await look_up(refusal("Internal"), { refusing: 0 })).servers[2].outcome, "ok");

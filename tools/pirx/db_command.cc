@@ -12,6 +12,7 @@
 #include "key_list.h"
 #include "pirx/base/json.h"
 #include "pirx/base/small_file.h"
+#include "pirx/batchcodes/encode_database.h"
 #include "pirx/database/database.h"
 #include "pirx/database/importers.h"
 #include "served_database.h"
@@ -337,12 +338,16 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
   PIRX_ASSIGN(const auto db, database::Database::open(path));
   if (by_key && db->geometry().keyed()) {
     PIRX_ASSIGN(const auto record, db->lookup(key));
-    if (!record) return fail(ErrorCode::kOutOfRange, "no record has that key");
+    if (!record) {
+      return fail(ErrorCode::kOutOfRange,
+                  "no record has that key, if the file is sound ('pirx db verify' tells)");
+    }
     write_out(*record, !raw);
     return {};
   }
   if (by_key) {
     if (!db->has_keys()) return invalid(path + " was built without keys");
+    PIRX_TRY(db->check_keys());
     PIRX_ASSIGN(position, db->find(key));
     if (!position) return fail(ErrorCode::kOutOfRange, "no record has that key");
   }
@@ -352,13 +357,13 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
   return {};
 }
 
-/// The version that the clients of these buckets have. InvalidArgument: they are of another epoch or shape
-/// or, unless random rows hide it, of another database.
+/// The version that the clients of these buckets have. InvalidArgument: they are of another database or of
+/// another version of it.
 Result<database::Version> version_of_buckets(const database::Database& db, const std::string& bucket) {
   PIRX_ASSIGN(const auto opened, database::Database::open(bucket));
-  if (opened->bucket() == nullptr) return invalid(bucket + " is no bucket ('pirx db encode' makes them)");
-  const bool same = opened->bucket()->independence > 0 || opened->version() == db.version();
-  if (!same || !(opened->geometry() == db.geometry()) || opened->version().epoch != db.version().epoch) {
+  const auto of = batchcodes::plain_version(db, *opened);
+  if (!of) return fail(of.error().code(), bucket + ": " + of.error().message());
+  if (*of != db.version() || !(opened->geometry() == db.geometry())) {
     return invalid(bucket + " is a bucket of another database or epoch");
   }
   return opened->version();
@@ -374,6 +379,7 @@ Result<void> list(const std::string& path, const std::string& bucket, std::uint6
   if (!bucket.empty()) {
     PIRX_ASSIGN(version, version_of_buckets(*db, bucket));
   }
+  PIRX_TRY(db->check_keys());
   std::cout << position_list_header(version) << '\n';
   std::uint64_t left = limit;
   PIRX_TRY(db->for_each_key([&](std::string_view key, std::uint64_t position) {

@@ -57,6 +57,7 @@ Result<void> encode(const DbEncodeArguments& a) {
   }
   PIRX_ASSIGN(const auto report, batchcodes::encode_database(*plain, encoding, a.prefix, options));
   line.clear();
+  if (report.again) warn_of_other_buckets(report.version.epoch);
   if (a.quiet) return {};
   std::printf("encoded %" PRIu64 " rows into %" PRIu64 " rows of u = %u, tau = %u, M = %" PRIu64 " over %s\n",
               plain->geometry().rows(), report.rows, encoding.spec().arity, encoding.spec().independence,

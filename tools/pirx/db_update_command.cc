@@ -50,7 +50,8 @@ using TakeLine = std::function<Result<void>(const Json& line, std::uint64_t most
 
 Result<void> read_lines(const std::string& path, const TakeLine& take) {
   return database::read_json_objects(
-      path, [&take](std::string_view line, std::uint64_t most_bytes) -> Result<void> {
+      path == "-" ? "/dev/stdin" : path,
+      [&take](std::string_view line, std::uint64_t most_bytes) -> Result<void> {
         PIRX_ASSIGN(const auto json,
                     Json::parse(line, {.max_bytes = line.size(), .code = ErrorCode::kInvalidArgument}));
         return take(json, most_bytes);
@@ -256,6 +257,7 @@ Result<void> update(const DbUpdateArguments& a) {
   std::optional<database::UpdateReport> report;
   if (changes) {
     PIRX_ASSIGN(const auto before, database::Database::open(a.database));
+    if (!files.empty()) PIRX_TRY(batchcodes::check_buckets(*before, files));
     Digest identity{};
     if (before->geometry().keyed() && before->bucket() == nullptr) {
       PIRX_ASSIGN(identity, update_by_key(a, before->version()));
@@ -269,13 +271,16 @@ Result<void> update(const DbUpdateArguments& a) {
   PIRX_ASSIGN(const auto plain, database::Database::open(a.database));
   const auto encoded = batchcodes::update_buckets(*plain, files, report ? &*report : nullptr, a.threads);
   if (!encoded) {
-    const bool again = report && encoded.error().code() != ErrorCode::kInvalidArgument;
-    const std::string then = again ? "; " + a.database + " has changed already: run 'pirx db update " +
-                                         a.database + " --buckets " + a.buckets + "', without the changes"
-                                   : "";
+    const bool again = encoded.error().code() != ErrorCode::kInvalidArgument;
+    const std::string then = !report ? ""
+                                     : "; " + a.database + " has changed already" +
+                                           (again ? ": run 'pirx db update " + a.database + " --buckets " +
+                                                        a.buckets + "', without the changes"
+                                                  : "");
     return fail(encoded.error().code(), encoded.error().message() + then);
   }
   const auto& done = *encoded;
+  if (done.again) warn_of_other_buckets(done.version.epoch);
   for (std::size_t b = 0; b < files.size(); ++b) {
     std::printf("%s: epoch %" PRIu64 ", %" PRIu64 " rows encoded, %s in %s.delta\n", files[b].c_str(),
                 done.version.epoch, done.rows, human_bytes(done.delta_bytes[b]).c_str(),

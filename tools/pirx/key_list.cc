@@ -117,7 +117,10 @@ Result<void> KeyListWriter::open() {
   struct stat list {};
   const bool listed = ::stat(list_.c_str(), &list) == 0;
   const mode_t mode = there || listed ? 0600 : 0666;
-  const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode);
+  constexpr int kHow = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+  int fd = ::open(made.c_str(), kHow | O_CREAT | O_EXCL, mode);
+  const bool left = fd < 0 && errno == EEXIST;
+  if (left) fd = ::open(made.c_str(), kHow);
   std::unique_ptr<std::FILE, Close> file(fd < 0 ? nullptr : ::fdopen(fd, "ab"));
   if (!file) return tl::unexpected(cannot_write());
   const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
@@ -129,12 +132,20 @@ Result<void> KeyListWriter::open() {
     return fail(ErrorCode::kUnavailable,
                 "another process is changing " + database_ + ": try again when it is done");
   }
+  // Who made a file may have it open. A list of ours may have the owner of what was there when it was made.
+  if (left && mine.st_uid != ::geteuid() && !(there && mine.st_uid == database.st_uid) &&
+      !(listed && mine.st_uid == list.st_uid)) {
+    return invalid(made +
+                   " belongs to another user, who could read all keys: move it, or give --no-key-list");
+  }
   PIRX_ASSIGN(const off_t whole, whole_lists(made, mine.st_size));
   if (::ftruncate(fd, whole) != 0) return tl::unexpected(cannot_write());
   file.get_deleter() = {made, whole};
   if ((there || listed) && (!give_access_of(listed ? list_ : database_, fd) || ::fstat(fd, &list) != 0)) {
     return tl::unexpected(cannot_write());
   }
+  // What a crash left may be open to more than the umask allows now.
+  if (left && !there && !listed && ::fchmod(fd, 0600) != 0) return tl::unexpected(cannot_write());
   if (there && ::fchmod(fd, list.st_mode & database.st_mode & 0777) != 0)
     return tl::unexpected(cannot_write());
   file_ = std::move(file);

@@ -106,6 +106,13 @@ void warn_of_long_rows(const std::string& file) {
                file.c_str(), geometry.rows(), geometry.row_bytes(), why.c_str());
 }
 
+void warn_of_other_buckets(std::uint64_t epoch) {
+  std::fprintf(stderr,
+               "pirx: there were other buckets of epoch %" PRIu64
+               ": clients that have seen those refuse these, until the database changes (exit code 8)\n",
+               epoch);
+}
+
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log) {
   http::LogEvent event{.event = "note", .text = {{"protocol", settings.protocol}}, .numbers = {}};
   if (!settings.name.empty()) event.text.emplace_back("database", settings.name);

@@ -70,6 +70,8 @@ std::size_t in_flight_needed(const AnyServer& server);
 /// Says on standard error if the rows of a database are so long, or so many, that servers refuse it by
 /// default.
 void warn_of_long_rows(const std::string& file);
+/// Says there that buckets with noise of that epoch were made before.
+void warn_of_other_buckets(std::uint64_t epoch);
 
 /// A function that writes the notes about opening to the log.
 std::function<void(const std::string&)> note_log(const DatabaseSettings& settings, Log log);

@@ -21,6 +21,9 @@ struct EncodeReport {
   database::Version version;  ///< of all buckets, see Database::version()
   std::uint64_t rows = 0;     ///< of each bucket
   std::uint64_t file_bytes = 0;
+  /// With tau > 0: others were made of this version of the database before. Clients that have seen those
+  /// refuse these until the database changes.
+  bool again = false;
 };
 
 /// Writes the bucket of the server at position j to PREFIX.(j+1). Reads the rows once, on `threads` threads,
@@ -37,6 +40,7 @@ struct BucketsReport {
   std::uint64_t rows = 0;     ///< rows of each bucket that were encoded again
   /// The size of each bucket's delta; 0 if the bucket had that epoch already.
   std::vector<std::uint64_t> delta_bytes;
+  bool again = false;  ///< see EncodeReport
 };
 
 /// Brings buckets of `plain` to its epoch. The rows whose blocks have changed are encoded again and written
@@ -46,18 +50,24 @@ struct BucketsReport {
 /// `last` is the report of the plain database's update. With it, only what that update changed is encoded;
 /// without it, or for a bucket that is further behind, everything in plain's delta is. For a bucket that is
 /// further behind but not at the start of the delta, all rows are encoded, and those that differ are written:
-/// nothing tells of which history the bucket is. With tau > 0 that is so, too, where DATABASE.buckets does
-/// not say which version of plain the buckets are of; encode_database() and this function write it beside
-/// plain's file, the first only if it can. With tau = 0 any servers' buckets may be given, so a server can
-/// update its own. With tau > 0 all servers' buckets must be given at once; they get fresh noise and a new
-/// identity, and the old and new shares of tau servers together still reveal nothing. If an interrupted call
-/// left buckets with different noise, all get new noise wherever one of them has changed.
+/// nothing tells of which history the bucket is. With tau > 0 DATABASE.buckets must say which version of
+/// plain the buckets are of; encode_database() and this function write it beside plain's file, the first only
+/// if it can. With tau = 0 any servers' buckets may be given, so a server can update its own. With tau > 0
+/// all servers' buckets must be given at once; they get fresh noise and a new identity, and the old and new
+/// shares of tau servers together still reveal nothing. If an interrupted call left buckets with different
+/// noise, all get new noise wherever one of them has changed.
 ///
-/// InvalidArgument: no buckets, buckets of several encodings or of another database, or of plain's epoch
-/// without a line in DATABASE.buckets, or older than the start of plain's delta, all of which must be encoded
-/// again; or DATABASE.buckets is another file. Other errors are those of encode_database.
+/// InvalidArgument: no buckets, not all of them with tau > 0, buckets of several encodings or of another
+/// database, or older than the start of plain's delta, which must be encoded again; or DATABASE.buckets is
+/// another file. Other errors are those of encode_database.
 Result<BucketsReport> update_buckets(const database::Database& plain,
                                      std::span<const std::filesystem::path> buckets,
                                      const database::UpdateReport* last = nullptr, int threads = 0);
+/// The errors that update_buckets() would have because of the buckets, before plain itself changes.
+Result<void> check_buckets(const database::Database& plain, std::span<const std::filesystem::path> buckets);
+
+/// The version of `plain` that a bucket was made of, as far as known: with tau = 0 what the bucket says.
+/// InvalidArgument: it is no bucket, or with tau > 0 DATABASE.buckets does not know it.
+Result<database::Version> plain_version(const database::Database& plain, const database::Database& bucket);
 
 }  // namespace pirx::batchcodes

@@ -68,6 +68,9 @@ class Database {
   /// The data of the record at a position, borrowed from the map. OutOfRange: there is no such record.
   /// DataLoss: it is damaged. InvalidArgument: this is a bucket, whose rows mix several records.
   Result<ByteSpan> record(std::uint64_t position) const;
+  /// Checks the checksums of the index of keys, which find() and for_each_key() do not. DataLoss: it is
+  /// damaged.
+  Result<void> check_keys() const;
   /// The position of the record with that key, the lowest one if the key is repeated. Nothing: there is no
   /// such key; a bucket has none. DataLoss: the index of keys is damaged.
   Result<std::optional<std::uint64_t>> find(std::string_view key) const;

@@ -60,8 +60,8 @@ Result<void> import_delimited(const std::filesystem::path& file, char separator,
 /// Blank lines are skipped. The lines may be one JSON array, with the bracket on the first and the last
 /// object's line and a comma behind the others, as `sqlite3 -json` prints it. A string value is added as it
 /// is, another value as compact JSON with sorted members and with numbers as 64-bit integers or doubles, a
-/// whole line as it stands in the file. InvalidArgument: a key or value is null, which is no text. DataLoss:
-/// an array that does not end.
+/// whole line as it stands in the file. InvalidArgument: a key or value is null, which is no text, or a key
+/// is or holds a number that is not an integer of 64 bits. DataLoss: an array that does not end.
 Result<void> import_json_lines(const std::filesystem::path& file, const Columns& columns,
                                DatabaseBuilder& builder, BadRows* bad = nullptr);
 /// Calls `row` with the values of each row of such a file, the header's first, until it returns false. For
@@ -72,7 +72,8 @@ Result<void> read_delimited(const std::filesystem::path& file, char separator,
 /// The names and values of an object, in their order.
 using JsonMembers = std::vector<std::pair<std::string, std::string>>;
 /// Calls `object` with the members of each object of such a file, until it returns
-/// false. Members that are null, objects or arrays are left out. Errors are those of import_json_lines.
+/// false. Members that are null, objects, arrays or numbers read as doubles are left out. Errors are those of
+/// import_json_lines.
 Result<void> read_json_lines(const std::filesystem::path& file,
                              const std::function<bool(const JsonMembers& members)>& object,
                              BadRows* bad = nullptr);
