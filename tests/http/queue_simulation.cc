@@ -207,6 +207,7 @@ struct Scenario {
   std::vector<Cost> costs;
   std::vector<Attacker> attackers;
   std::vector<User> users;
+  double noise = 0;
 };
 
 Scenario draw(std::uint64_t seed) {
@@ -253,6 +254,7 @@ Scenario draw(std::uint64_t seed) {
     user.every *= pick(1, 2, 5);
     s.users.push_back(user);
   }
+  s.noise = pick(0, 0.03, 0.1);
   return s;
 }
 
@@ -274,7 +276,7 @@ bool feasible(const Scenario& s) {
 }
 
 void describe(const Scenario& s) {
-  std::printf("  databases:");
+  std::printf("  noise %g, databases:", s.noise);
   for (std::size_t d = 0; d < s.costs.size(); ++d)
     std::printf(" %zu:%g+%gq", d, s.costs[d].base, s.costs[d].each);
   std::printf("\n");
@@ -302,6 +304,7 @@ double play(Scenario& s, bool verbose) {
   for (std::size_t d = 0; d < server.databases.size(); ++d) {
     server.databases[d]->number = d;
     server.databases[d]->verbose = verbose;
+    server.databases[d]->noise = s.noise;
   }
   std::deque<std::function<void(std::size_t)>> keep;
   for (const auto& a : s.attackers) {
@@ -376,6 +379,7 @@ bool crowds(Cost cost, double load, Of of, double noise) {
   Server server(world);
   server.add(cost);
   server.add({0.2, 0.005});
+  for (auto& database : server.databases) database->noise = noise;
   std::mt19937_64 engine(1);
   std::deque<Crowd> all{{load * capacity, {}}};
   if (beside) all.push_back({20, {}});
