@@ -394,8 +394,10 @@ void Batcher::mark_batch(double longest, bool early) {
   const double time = compute_.virtual_time();
   const bool alone = compute_.clients_that_wait() <= 1;
   auto most = most_queries(longest);
-  // Passes that are cut to one size never show what another query costs. So some have fewer.
-  if (most < std::min<std::size_t>(limits_.batch_max, queued_queries_) && ++cut_ % kProbeOfCut == 0) {
+  // Passes that are cut to one size never show what another query costs. So some have fewer, and the first
+  // one where only large ones are known.
+  if (most < queued_queries_ &&
+      (cost_.knows_only_larger(1) || (most < limits_.batch_max && ++cut_ % kProbeOfCut == 0))) {
     most = (most + 3) / 4;
   }
   const auto end = compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(

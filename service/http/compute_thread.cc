@@ -129,10 +129,9 @@ void ComputeThread::settle(Client& client, const Tags& tags, double price, doubl
     client.finish_ += seconds - price;
     client.more_ = client.more_ + seconds - price;
   } else {
-    // By what was given back since, its own time is sooner. One that took time was priced too high.
+    // By what was given back since, its own time is sooner.
     const double time = virtual_now(), end = tags.end - (client.given_back_ - tags.given_back);
-    const double unpaid = seconds > 0 ? kNever : end - time;
-    const double back = std::min({price - seconds, unpaid, client.finish_ - time - client.waiting_});
+    const double back = std::min({price - seconds, end - time, client.finish_ - time - client.waiting_});
     if (back > 0) {
       client.finish_ -= back;
       client.given_back_ += back;

@@ -105,8 +105,7 @@ class ComputeThread {
   /// The tags of the next request of that client, which alone takes so many seconds.
   Tags enter(Client& client, double seconds) noexcept;
   /// A request that had that price waits no more, and took so many seconds. What it did not take is given
-  /// back, if it was not computed only as far as virtual time has not paid for it yet, and not what pays for
-  /// others that wait.
+  /// back as far as virtual time has not paid for it yet, and not what pays for others that wait.
   void settle(Client& client, const Tags& tags, double price, double seconds) noexcept;
   /// The early tag that the first of its waiting requests would have if it came now.
   double first_early(const Client& client) const;

@@ -1253,18 +1253,6 @@ TEST(ComputeThread, WhatVirtualTimeHasPaidForIsNotGivenBack) {
   EXPECT_DOUBLE_EQ(due(), 2.5);
 }
 
-TEST(ComputeThread, WhatWasComputedIsPaidForByWhatItTook) {
-  ComputeThread::Clock::time_point time{};
-  ComputeThread compute([&] { return time; });
-  const auto client = compute.client("one");
-  const auto first = compute.enter(*client, 1), second = compute.enter(*client, 1);
-  time += 3s;  // of virtual time, half as many
-  compute.settle(*client, first, 1, 0.25);
-  EXPECT_DOUBLE_EQ(compute.next_tags("one").due, 2) << "nothing: the rest is what the second pays for";
-  compute.settle(*client, second, 1, 0.25);
-  EXPECT_DOUBLE_EQ(compute.next_tags("one").due, 1.5) << "all but what is over";
-}
-
 TEST(ComputeThread, ARequestIsSoonerByWhatIsGivenBackBeforeIt) {
   ComputeThread::Clock::time_point time{};
   ComputeThread compute([&] { return time; });

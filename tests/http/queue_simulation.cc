@@ -639,6 +639,16 @@ bool gone_in_time(bool elsewhere) {
                                     : "requests that are gone before they are computed");
 }
 
+/// From the start on, two addresses keep large requests at a fast database, whose passes are full.
+bool from_the_start() {
+  World world;
+  Server server(world);
+  server.add({0.03, 0.0105});
+  for (const char* address : {"one", "two"}) server.ask_always(1, 4, 0, 80, address);
+  LookUps users(world, server, 3, 2, 2);
+  return users.get_through("large requests at a fast database from the start on");
+}
+
 /// One address asks a slow database for half as many records each time, so that what large passes take is
 /// forgotten, and for a record of another database now and then, which is a reason for shorter passes.
 bool walked_down() {
@@ -707,7 +717,7 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
   for (const auto attack : {visitors, holders, strangers, pushers, together, whenever_due, hurried,
-                            small_ones, walked_down, beforehand})
+                            small_ones, from_the_start, walked_down, beforehand})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const Cost cost : {Cost{0.5, 0.02}, Cost{0.01, 0.1}, Cost{0.05, 0.7}}) {
