@@ -234,7 +234,7 @@ double Batcher::longest_pass() const {
   const auto [waiting, lately, seconds] = compute_.others_that_compute(*seat_);
   const double even = time / static_cast<double>(2 + std::max<std::size_t>(waiting, lately));
   const double left = std::min((time - seconds) / 2, lately ? time / 3 : time);
-  return std::max({even, left, std::min(few_seconds_, kHardlyMore * cost_.predict(kFew))});
+  return std::max({even, left, std::min(few_seconds_, kHardlyMore / kPlanned * cost_.predict(kFew))});
 }
 
 std::size_t Batcher::most_queries(double longest) const {
@@ -396,9 +396,10 @@ void Batcher::mark_batch(double longest, bool early) {
   auto most = most_queries(longest);
   // Passes that are cut to one size never show what another query costs. So some have fewer, and the first
   // one where only large ones are known.
+  const auto quarter = (most + 3) / 4;
   if (most < queued_queries_ &&
-      (cost_.knows_only_larger(1) || (most < limits_.batch_max && ++cut_ % kProbeOfCut == 0))) {
-    most = (most + 3) / 4;
+      (cost_.knows_only_larger(quarter) || (most < limits_.batch_max && ++cut_ % kProbeOfCut == 0))) {
+    most = quarter;
   }
   const auto end = compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
                                         seconds_of_pass(std::min(queued_queries_, most), longest)));
@@ -472,6 +473,7 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
   learned_since_ = false;
+  cost_.note_stopped(computing_, compute_.now());
   stopped_ = computing_;
   stopped_after_ = computing_limit_;
   stopped_at_ = compute_.now();

@@ -27,12 +27,18 @@ class PassCost {
     qt_ += q * seconds;
     if (2 * q >= largest_.queries || now - largest_.at > kRemembered) largest_ = {q, seconds, now};
     if (q >= done_.queries || now - done_.at > kRemembered) done_ = {q, seconds, now};
+    if (stopped_at_ && now - *stopped_at_ > kRemembered) stopped_at_.reset();
     // Passes of about one size say nothing of what a query adds: differences in their times are noise.
     const double mean = q_ / passes_, t = t_ / passes_, spread = qq_ / passes_ - mean * mean;
     if (spread >= kLeastSpread * mean * mean) {
       const double added = std::clamp((qt_ / passes_ - mean * t) / spread, 0.0, t / mean);
       line_ = {t - added * mean, added};
     }
+  }
+
+  /// A pass was stopped, as it took too long.
+  void note_stopped(std::size_t queries, Clock::time_point now) noexcept {
+    if (static_cast<double>(queries) > done_.queries) stopped_at_ = now;
   }
 
   /// Whether the passes so far had twice as many queries or more, all about equally many. Then predict() says
@@ -63,14 +69,15 @@ class PassCost {
   /// At least predict(), and what the largest pass of the last ten minutes says: less than it in proportion
   /// between the passes of late and that one, more than it in proportion to the queries. How long small
   /// passes take says little about what so many queries add. But for up to twice as many as any
-  /// of these passes had, predict() is believed once it knows what a query adds, or if none had more than
-  /// one: passes that take more than half of what they may would otherwise never become larger.
+  /// of these passes had, predict() is believed once it knows what a query adds, or while all were small and
+  /// none of more was stopped: passes that take more than half of what they may would otherwise never become
+  /// larger.
   double predict_carefully(std::size_t queries) const noexcept {
     const double line = predict(queries);
     if (passes_ == 0) return line;
     const double q = q_ / passes_, t = t_ / passes_, wanted = static_cast<double>(queries);
     if (wanted >= largest_.queries) {
-      const bool shown = line_ || done_.queries == 1;
+      const bool shown = line_ || (done_.queries <= kFew && !stopped_at_);
       const double more = shown && wanted <= 2 * done_.queries ? 1 : wanted / largest_.queries;
       return std::max(line, largest_.seconds * more);
     }
@@ -90,10 +97,12 @@ class PassCost {
   };
 
   static constexpr double kMemory = 0.9;            ///< what a pass counts for after the next one
+  static constexpr double kFew = 3;                 ///< queries, as for one key
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
   static constexpr std::chrono::minutes kRemembered{10};
   Pass largest_{};  ///< of late; one that is half as large or more is in its place
   Pass done_{};     ///< the largest of late
+  std::optional<Clock::time_point> stopped_at_;  ///< of late, one that was larger than done_
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<Line> line_;  ///< of the last passes of different sizes
 };

@@ -1211,8 +1211,18 @@ TEST(PassCost, TwiceAsManyAsOfLateAreBelieved) {
   const PassCost::Clock::time_point start{};
   const auto seconds = [](std::size_t queries) { return 1.8 + 0.01 * static_cast<double>(queries); };
   cost.learn(1, seconds(1), start);
-  EXPECT_NEAR(cost.predict_carefully(2), 1.81 * 9 / 8, 1e-9) << "while nobody asked for more than one";
+  EXPECT_NEAR(cost.predict_carefully(2), 1.81 * 9 / 8, 1e-9) << "while nobody asked for many";
   EXPECT_NEAR(cost.predict_carefully(3), 3 * 1.81, 1e-9);
+  PassCost keys;  // of a keyed database, three queries each
+  keys.learn(3, 1, start);
+  EXPECT_NEAR(keys.predict_carefully(6), 9.0 / 8, 1e-9);
+  keys.note_stopped(3, start);
+  EXPECT_NEAR(keys.predict_carefully(6), 9.0 / 8, 1e-9) << "they fitted before";
+  keys.note_stopped(6, start);
+  keys.learn(3, 1, start + std::chrono::minutes(9));
+  EXPECT_NEAR(keys.predict_carefully(6), 2, 1e-9);
+  keys.learn(3, 1, start + std::chrono::minutes(11));
+  EXPECT_NEAR(keys.predict_carefully(6), 9.0 / 8, 1e-9) << "forgotten";
   for (const std::size_t q : {100u, 50u, 25u, 13u, 7u, 4u, 2u, 1u}) cost.learn(q, seconds(q), start);
   EXPECT_NEAR(cost.predict_carefully(200), seconds(200), 1e-6);
   EXPECT_NEAR(cost.predict_carefully(201), 201 * 1.81, 1e-6);
