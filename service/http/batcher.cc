@@ -394,11 +394,10 @@ void Batcher::mark_batch(double longest, bool early) {
   const double time = compute_.virtual_time();
   const bool alone = compute_.clients_that_wait() <= 1;
   auto most = most_queries(longest);
-  // Passes that are cut to one size never show what another query costs. So some have fewer, and the first
-  // one where only large ones are known.
+  // Passes that are cut to one size never show what another query costs. So some have fewer.
   const auto quarter = (most + 3) / 4;
-  if (most < queued_queries_ &&
-      (cost_.knows_only_larger(quarter) || (most < limits_.batch_max && ++cut_ % kProbeOfCut == 0))) {
+  if (most < queued_queries_ && (most < limits_.batch_max || cost_.knows_only_larger(quarter)) &&
+      ++cut_ % kProbeOfCut == 1) {
     most = quarter;
   }
   const auto end = compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(

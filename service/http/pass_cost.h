@@ -38,7 +38,8 @@ class PassCost {
 
   /// A pass was stopped, as it took too long.
   void note_stopped(std::size_t queries, Clock::time_point now) noexcept {
-    if (static_cast<double>(queries) > done_.queries) stopped_at_ = now;
+    const auto q = static_cast<double>(queries);
+    if (q > done_.queries && q <= 2 * done_.queries) stopped_at_ = now;
   }
 
   /// Whether the passes so far had twice as many queries or more, all about equally many. Then predict() says
@@ -69,16 +70,15 @@ class PassCost {
   /// At least predict(), and what the largest pass of the last ten minutes says: less than it in proportion
   /// between the passes of late and that one, more than it in proportion to the queries. How long small
   /// passes take says little about what so many queries add. But for up to twice as many as any
-  /// of these passes had, predict() is believed once it knows what a query adds, or while all were small and
-  /// none of more was stopped: passes that take more than half of what they may would otherwise never become
-  /// larger.
+  /// of these passes had, predict() is believed, unless it does not know what a query adds and a pass of so
+  /// many was stopped: passes that take more than half of what they may would otherwise never become larger.
   double predict_carefully(std::size_t queries) const noexcept {
     const double line = predict(queries);
     if (passes_ == 0) return line;
     const double q = q_ / passes_, t = t_ / passes_, wanted = static_cast<double>(queries);
     if (wanted >= largest_.queries) {
-      const bool shown = line_ || (done_.queries <= kFew && !stopped_at_);
-      const double more = shown && wanted <= 2 * done_.queries ? 1 : wanted / largest_.queries;
+      const bool believed = wanted <= 2 * done_.queries && (line_ || !stopped_at_);
+      const double more = believed ? 1 : wanted / largest_.queries;
       return std::max(line, largest_.seconds * more);
     }
     if (wanted <= q) return line;
@@ -97,12 +97,11 @@ class PassCost {
   };
 
   static constexpr double kMemory = 0.9;            ///< what a pass counts for after the next one
-  static constexpr double kFew = 3;                 ///< queries, as for one key
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
   static constexpr std::chrono::minutes kRemembered{10};
   Pass largest_{};  ///< of late; one that is half as large or more is in its place
   Pass done_{};     ///< the largest of late
-  std::optional<Clock::time_point> stopped_at_;  ///< of late, one that was larger than done_
+  std::optional<Clock::time_point> stopped_at_;  ///< of late, one of up to twice as many as done_
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<Line> line_;  ///< of the last passes of different sizes
 };

@@ -692,6 +692,9 @@ bool slow_crowd(Cost cost, double rate, std::size_t queries) {
     server.ask(1, 1, "elsewhere", 60, [](bool, bool) {});
   };
   world.after(1, [&] { ping(); });
+  for (const std::size_t many : {4u, 200u}) {  // the second is stopped
+    world.after(0.5, [&, many] { server.ask(0, many, "elsewhere", 60, [](bool, bool) {}); });
+  }
   server.run(kSeconds);
   for (auto& queue : server.queues) queue.reset();  // refuses what waits
   std::printf("a crowd at a database of %g s and %g s a query, %zu each: %d of %d in time\n", cost.base,
@@ -747,8 +750,10 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
                             small_ones, from_the_start, walked_down, beforehand})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
-  good &= slow_crowd({1, 0.02}, 3, 3);
-  good &= slow_crowd({2, 0.02}, 8, 1);
+  for (const std::size_t queries : {1u, 2u, 3u}) {
+    for (const double base : {1.0, 2.0})
+      good &= slow_crowd({base, 0.02}, 6.0 / static_cast<double>(queries), queries);
+  }
   if (scenarios < 60) return good ? 0 : 1;  // the crowds take as long as so many
   for (const Cost cost : {Cost{0.5, 0.02}, Cost{0.01, 0.1}, Cost{0.05, 0.7}}) {
     for (const Of of : {Of::kMany, Of::kManyBesideOthers, Of::kOne}) {
