@@ -28,15 +28,20 @@ BucketSources BucketSources::read(const database::Database& plain) {
   BucketSources sources;
   const auto path = path_beside(plain);
   std::istringstream text(read_file(path, kMostBytes, "list of buckets", true).value_or(""));
-  std::string line, buckets, identity;
+  std::string line;
   if (!std::getline(text, line) || line != kFirstLine) {
     sources.foreign_ = is_there(path).value_or(true);
     return sources;
   }
-  std::size_t count = 0;
-  for (std::uint64_t epoch = 0; text >> buckets >> epoch >> identity >> count;) {
+  while (std::getline(text, line)) {
+    std::istringstream fields(line);
+    std::string buckets, identity;
+    Source source;
+    if (!(fields >> buckets >> source.plain.epoch >> identity >> source.count)) continue;
     const auto of = digest_from_hex(buckets), of_plain = digest_from_hex(identity);
-    if (of && of_plain) sources.lines_.push_back({*of, {{*of_plain, epoch}, count}});
+    if (!of || !of_plain) continue;
+    source.plain.identity = *of_plain;
+    sources.lines_.push_back({*of, source});
   }
   return sources;
 }

@@ -105,7 +105,7 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
     using F = std::remove_cvref_t<decltype(f)>;
     PIRX_ASSIGN(auto rows, BucketRows<F>::create(f, encoding, servers, plain, options.threads));
     PIRX_ASSIGN(const database::Version version, version_of_buckets(plain, spec.independence));
-    EncodeReport report{{}, version, encoding.rows(plain.geometry().rows()), 0, false};
+    EncodeReport report{{}, version, encoding.rows(plain.geometry().rows()), 0};
     report.again = spec.independence > 0 && BucketSources::read(plain).any_of(plain.version());
     // Who may read the database may read its buckets, and nobody else.
     const auto& source = plain.mapping().path;
@@ -125,7 +125,7 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
       PIRX_TRY(write_at(file->file.file().fd(), 0, encode_header(header), file->file.file().path()));
     }
     // The folder of the database may be one that only others write.
-    if (spec.independence > 0) static_cast<void>(BucketSources::add(plain, version.identity, files.size()));
+    report.unlisted = spec.independence > 0 && !BucketSources::add(plain, version.identity, files.size());
     for (const auto& file : files) {
       PIRX_TRY(std::move(file->file).commit());
       report.files.push_back(file->target);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "database/database_fixture.h"
 #include "pirx/batchcodes/fields.h"
@@ -491,6 +492,14 @@ TEST(UpdateBuckets, BucketsOfAHistoryThatWasLeftAreMadeRight) {
   }
 }
 
+/// The lines of DATABASE.buckets without their last word, but the first.
+Bytes without_numbers(const Bytes& list) {
+  std::istringstream lines{std::string(as_text(list))};
+  std::string line, text;
+  for (std::getline(lines, text); std::getline(lines, line);) text += "\n" + line.substr(0, line.rfind(' '));
+  return to_bytes(text + "\n");
+}
+
 TEST(UpdateBuckets, WithNoiseTheirHistoryIsKeptBesideTheDatabase) {
   auto engine = seeded_engine(78);
   const TemporaryFolder folder(TemporaryFolder::kMemory);
@@ -508,6 +517,9 @@ TEST(UpdateBuckets, WithNoiseTheirHistoryIsKeptBesideTheDatabase) {
       ASSERT_TRUE(good(change(folder / "db", engine)));
     }
     const auto list = read_file(folder / "db.buckets");
+    // Of a version before the number of buckets was listed; no list at all.
+    pirx::testing::write_file(folder / "db.buckets", without_numbers(list));
+    expect_error(update(), ErrorCode::kInvalidArgument, "does not know");
     std::filesystem::remove(folder / "db.buckets");
     expect_error(update(), ErrorCode::kInvalidArgument, "does not know");
     expect_error(plain_version(*plain, **Database::open(files[0])), ErrorCode::kInvalidArgument,
@@ -538,6 +550,7 @@ TEST(UpdateBuckets, SayThatThereWereOthersOfTheEpoch) {
   pirx::testing::write_file(folder / "db.buckets", to_bytes("of somebody else"));
   expect_error(update_buckets(*plain(), files), ErrorCode::kInvalidArgument, "does not know");
   EXPECT_FALSE(encode(1));
+  EXPECT_TRUE(encode_database(*plain(), encoding(kTagGf2_8, 2, 1, 2, 4), folder / "c")->unlisted);
   std::filesystem::remove(folder / "db.buckets");
   ::mkfifo((folder / "db.buckets").c_str(), 0600);
   expect_error(update_buckets(*plain(), files), ErrorCode::kInvalidArgument, "does not know");

@@ -12,6 +12,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import socket
 import ssl
@@ -573,6 +574,16 @@ class CommandLine(Servers):
             fcntl.flock(held, fcntl.LOCK_EX)
             run("db", "update", self.path / "db.pirx", "--set", f"3={self.record('new')}", "--buckets", self.path / "b", code=5)
         self.assertNotIn("changes", run("db", "info", self.path / "db.pirx").stdout)
+        # The changes fit what a file may have, the changes of the buckets do not, where all of their rows are new.
+        update = ("db", "update", self.path / "db.pirx", "--set", f"3={self.record('new')}")
+        run(*update)
+        run("db", "encode", self.path / "db.pirx", "--servers", 4, "--arity", 2, "--independence", 1, "--out", self.path / "n")
+        run(*update)
+        done = run(*update, "--buckets", self.path / "n", code=6,
+                   restore_signals=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384)))
+        self.assertIn("has changed already: run 'pirx db update", done.stderr)
+        self.assertIn("epoch           5", run("db", "info", self.path / "db.pirx").stdout)
+        run("db", "update", self.path / "db.pirx", "--buckets", self.path / "n")
         (self.path / "b.3").unlink()
         done = run("db", "update", self.build(), "--buckets", self.path / "b", code=2)
         self.assertIn(f"there is {self.path / 'b.4'}, but no {self.path / 'b.3'}", done.stderr)

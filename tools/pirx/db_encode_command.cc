@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "pirx/base/bytes.h"
+#include "pirx/base/small_file.h"
 #include "pirx/batchcodes/encode_database.h"
 #include "pirx/batchcodes/fields.h"
 #include "pirx/protocol.h"
@@ -58,6 +59,12 @@ Result<void> encode(const DbEncodeArguments& a) {
   PIRX_ASSIGN(const auto report, batchcodes::encode_database(*plain, encoding, a.prefix, options));
   line.clear();
   if (report.again) warn_of_other_buckets(report.version.epoch);
+  if (report.unlisted) {
+    std::fprintf(stderr,
+                 "pirx: %s.buckets cannot be written: these buckets can be served, but 'pirx db update "
+                 "--buckets' will refuse them\n",
+                 behind_links(a.database).value_or(a.database).c_str());
+  }
   if (a.quiet) return {};
   std::printf("encoded %" PRIu64 " rows into %" PRIu64 " rows of u = %u, tau = %u, M = %" PRIu64 " over %s\n",
               plain->geometry().rows(), report.rows, encoding.spec().arity, encoding.spec().independence,

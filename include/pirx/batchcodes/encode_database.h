@@ -24,6 +24,8 @@ struct EncodeReport {
   /// With tau > 0: others were made of this version of the database before. Clients that have seen those
   /// refuse these until the database changes.
   bool again = false;
+  /// With tau > 0: DATABASE.buckets could not be written. These can be served, but not be updated.
+  bool unlisted = false;
 };
 
 /// Writes the bucket of the server at position j to PREFIX.(j+1). Reads the rows once, on `threads` threads,
