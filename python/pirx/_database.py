@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
@@ -73,7 +74,7 @@ class Database:
         words += ["/dev/stdin", "--from", "csv", "--no-header"]
         words += ["--key=1", "--value=2"] if has_keys else ["--value=1"]
         words += ["--keyed"] if has_keys and keyed is not False else []
-        _run(words + list(options), _lines(first, pairs))
+        _run(words + list(options), _packed(_lines(first, pairs)))
         return cls(path, program=program)
 
     def __fspath__(self) -> str:
@@ -108,7 +109,6 @@ def _run(words: Sequence[str], lines: Optional[Iterator[bytes]] = None) -> bytes
                     pass  # The program has failed, and says why.
             code = child.wait()
         except BaseException:
-            # Before its input is closed: the program would take that for the end of the rows.
             child.kill()
             child.wait()
             raise
@@ -123,6 +123,15 @@ def _run(words: Sequence[str], lines: Optional[Iterator[bytes]] = None) -> bytes
             raise failure(code, said.read().decode(errors="replace"))
         printed.seek(0)
         return printed.read()
+
+
+def _packed(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """As gzip, whose end says that it is whole: if this process is killed, the program shall not take the end of the pipe for
+    the end of the rows."""
+    packer = zlib.compressobj(0, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    for line in lines:
+        yield packer.compress(line)
+    yield packer.flush()
 
 
 def _lines(first: _Row, rest: Iterator[_Row]) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 """pirx.Database.build from rows of every kind, and pirx.serve: what it starts, what it says where that fails."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -147,6 +148,27 @@ class Databases(unittest.TestCase):
             self.assertRaisesRegex(KeyError, "mine", self.build, rows())
         old = pirx.Database(self.path / "db")
         self.assertEqual((self.stored(old, 0), old.info["epoch"]), (b"old", 1))
+
+    def test_a_process_that_is_killed_leaves_the_old_database(self):
+        self.build([b"old"])
+        program, done = self.path / "program", self.path / "done"
+        program.write_text(f'#!/bin/sh\n"$PIRX_PROGRAM" "$@"\ntouch "{done}"\n')
+        program.chmod(0o755)
+        for count in (0, 20000):  # nothing and much of what the program would read
+            code = ("import os, signal, sys, support\n"
+                    "def rows():\n"
+                    f"    yield from [b'new'] * ({count} + 1)\n"
+                    "    os.kill(os.getpid(), signal.SIGKILL)\n"
+                    "support.pirx.Database.build(sys.argv[1], rows(), program=sys.argv[2])\n")
+            killed = subprocess.run([sys.executable, "-c", code, str(self.path / "db"), str(program)],
+                                    cwd=Path(__file__).parent)
+            self.assertEqual(killed.returncode, -signal.SIGKILL)
+            end = time.monotonic() + 60
+            while not done.exists() and time.monotonic() < end:
+                time.sleep(0.01)
+            done.unlink()
+            old = pirx.Database(self.path / "db")
+            self.assertEqual((self.stored(old, 0), old.info["epoch"]), (b"old", 1))
 
     def test_not_a_database(self):
         self.assertRaises(pirx.Unavailable, pirx.Database, self.path / "none")
