@@ -28,6 +28,10 @@ def main() -> int:
             code, output = site("--check", small)
             assert code == 1 and complaint in output, (page, code, output)
 
+        code, output = site(small)
+        assert code == 1 and "is there already" in output, (code, output)
+        assert (small / "b.html").is_file()
+
         code, output = site(Path(temporary) / "site")
         print(output, end="")
         assert code == 0

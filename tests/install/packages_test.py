@@ -35,11 +35,14 @@ class Packages(unittest.TestCase):
         cls.path = Path(folder.name)
         if shutil.which("lintian") is None:
             print("lintian is not installed: its checks are left out")
+        (cls.path / "debs").mkdir()
+        (cls.path / "debs/other_1.0.deb").write_text("not ours")
         done = subprocess.run([ROOT / "scripts/package", "--no-build", BUILD], capture_output=True, text=True,
                               env={**os.environ, "OUT": str(cls.path / "debs")})
         if "apt install" in done.stderr:
             raise unittest.SkipTest(done.stderr)
         assert done.returncode == 0, done.stdout + done.stderr
+        (cls.path / "debs/other_1.0.deb").unlink()  # what was there stays
         cls.packages, cls.fields = {}, {}
         for deb in (cls.path / "debs").glob("*.deb"):
             name = deb.name.split("_")[0]
