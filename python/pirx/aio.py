@@ -21,6 +21,7 @@ import functools
 import ipaddress
 import json
 import os
+import re
 import socket
 import ssl
 import stat
@@ -567,13 +568,15 @@ async def _read_answer(reader: Union[_Connection, asyncio.StreamReader], max_rep
     fields: Dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon or (name.lower() in fields and name.lower() == "content-length"):
+        if not colon or (name.lower() in fields and name.lower() in ("content-length", "transfer-encoding")):
             raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
         fields[name.lower()] = value.strip(" \t")
-    if "transfer-encoding" in fields:
-        raise DataLoss("its reply is in chunks: is this a pirx server?")
+    chunked = "transfer-encoding" in fields  # by a proxy
     most = max_reply_size if status == 200 else _MAX_REFUSAL
     length = fields.get("content-length")
+    if chunked and (length is not None or fields["transfer-encoding"].lower() != "chunked"):
+        raise DataLoss("its reply is encoded in another way than by chunks: is this a pirx server?")
+    read = _read_chunks if chunked else _read_up_to
     if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
         raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
     if status == 200:
@@ -581,19 +584,35 @@ async def _read_answer(reader: Union[_Connection, asyncio.StreamReader], max_rep
             raise DataLoss("its reply is not of type application/octet-stream: is this a pirx server?")
         if length is not None and int(length) <= most:
             return await reader.readexactly(int(length))
-        body = b"" if length is not None else await _read_up_to(reader, most + 1)
+        body = b"" if length is not None else await read(reader, most + 1)
         if length is not None or len(body) > most:
             raise DataLoss(f"its reply is longer than the {most} bytes that it can have: it is faulty or no pirx server")
         return body
     refusal = fields.get("pirx-error")
     if status >= 400 and refusal is not None:
-        text = await _read_up_to(reader, most if length is None else min(most, int(length)))
+        text = await read(reader, most if length is None else min(most, int(length)))
         raise error_of(library.pirx_status_from_name(refusal.encode()), _reason(text))
     if status == 429:
         raise ResourceExhausted("is overloaded (HTTP 429): try again later")
     if 502 <= status <= 504:
         raise Unavailable(f"is not available (HTTP {status})")
     raise DataLoss(f"answered HTTP {status}: is this a pirx server?")
+
+
+async def _read_chunks(reader: Union[_Connection, asyncio.StreamReader], most: int) -> bytes:
+    """The beginning of what the chunks hold."""
+    body = bytearray()
+    while len(body) < most:
+        size = (await reader.readuntil(b"\r\n")).partition(b";")[0].strip()
+        if not re.fullmatch(b"[0-9A-Fa-f]{1,16}", size):
+            raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
+        left = min(int(size, 16), most - len(body))
+        if left == 0:
+            break
+        body += await reader.readexactly(left)
+        if len(body) < most and await reader.readexactly(2) != b"\r\n":
+            raise DataLoss("its reply is not HTTP/1.1: is this a pirx server?")
+    return bytes(body)
 
 
 async def _read_up_to(reader: Union[_Connection, asyncio.StreamReader], most: int) -> bytes:

@@ -347,6 +347,31 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
         reader.feed_data(OK.replace(b"stream", b"Stream ; charset=x") + b"Content-Length: 3\r\n\r\nabc")
         self.assertEqual(await pirx.aio._read_answer(reader, 3), b"abc")
 
+    async def test_a_reply_in_chunks(self):
+        """As a proxy may send it."""
+        async def read(answer, most=3):
+            reader = asyncio.StreamReader()
+            reader.feed_data(answer)
+            reader.feed_eof()
+            return await pirx.aio._read_answer(reader, most)
+
+        head = OK + b"Transfer-Encoding: Chunked\r\n\r\n"
+        self.assertEqual(await read(head + b"1;x=y\r\na\r\n02\r\nbc\r\n0\r\nX: y\r\n\r\n"), b"abc")
+        self.assertEqual(await read(head + b"0\r\n\r\n"), b"")
+        for wrong in (head + b"4\r\nabcd\r\n0\r\n\r\n", head + b"2\r\nab\r\n2\r\ncd\r\n", head + b"f" * 16 + b"\r\nabcde",
+                      head + b"f" * 17 + b"\r\nab", head + b"0x1\r\na\r\n0\r\n", head + b"-1\r\na\r\n0\r\n", head + b"\r\n",
+                      head + b"1\r\nab\r\n0\r\n", OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+                      OK + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n",
+                      OK + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"):
+            with self.assertRaises(pirx.DataLoss, msg=wrong):
+                await read(wrong)
+        for cut in (head, head + b"2\r\na", head + b"1\r\na\r\n"):
+            with self.assertRaises(asyncio.IncompleteReadError, msg=cut):
+                await read(cut)
+        with self.assertRaisesRegex(pirx.ResourceExhausted, "so busy"):
+            await read(head.replace(b"200 OK", b"429 No\r\nPirx-Error: ResourceExhausted") + b"2c\r\n"
+                       b'{"error":{"message":"so busy"}}             \r\n0\r\n\r\n')
+
     async def test_a_server_that_refuses(self):
         body = b'{"error":{"code":"ResourceExhausted","message":"so busy"}}'
         head = b"HTTP/1.1 429 Too Many Requests\r\nPirx-Error: %s\r\nContent-Length: %d\r\n\r\n"
