@@ -226,5 +226,5 @@ endif()
 # --- the counterpart: removes what the last `cmake --install` into this prefix wrote
 if(PROJECT_IS_TOP_LEVEL)
   add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" -P "${PROJECT_SOURCE_DIR}/cmake/PirxUninstall.cmake" USES_TERMINAL
-                    WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
+                    WORKING_DIRECTORY "${PROJECT_BINARY_DIR}" VERBATIM)
 endif()

@@ -6,6 +6,7 @@ network and that in C by pkg-config, too; every component by itself, a component
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -117,7 +118,7 @@ def main():
 
         # The target uninstall, which runs this script: what others have put there stays.
         uninstall = [args.cmake, "-P", pathlib.Path(args.source) / "cmake/PirxUninstall.cmake"]
-        second = temp / "second"
+        second = temp / "[é] second"  # no pattern
         run(args.cmake, "--install", args.build, "--prefix", second)
         (second / "lib").mkdir(exist_ok=True)
         (second / "lib" / "other").write_text("of another program")
@@ -130,6 +131,12 @@ def main():
             sys.exit(f"FAILED: uninstall has left {list(second.rglob('*'))}")
         if "nothing to uninstall" not in run(*uninstall, cwd=manifest, fails=True):
             sys.exit("FAILED: a second uninstall does not say that there is nothing")
+
+        odd = temp / "source[s]"
+        odd.mkdir()
+        shutil.copy(pathlib.Path(args.source) / "CMakeLists.txt", odd)
+        if "rename the folder" not in run(args.cmake, "-S", odd, "-B", odd / "build", fails=True):
+            sys.exit("FAILED: CMake takes the path of the sources for a pattern")
     print("install test passed")
 
 
