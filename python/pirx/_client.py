@@ -339,9 +339,9 @@ class _Watch:
             try:
                 while True:
                     yield 0 if self.raised is None else 1
-            except GeneratorExit:
-                return
             except BaseException as error:
+                if isinstance(error, GeneratorExit) and error.__traceback__ and error.__traceback__.tb_next is None:
+                    return  # by the end of the generator, and not out of a handler
                 self.raised = error
 
     def check(self) -> None:

@@ -24,13 +24,17 @@ def ring(number, frame):
     raise Alarm
 
 signal.signal(signal.SIGALRM, ring)
+def leave(number, frame):
+    raise GeneratorExit
+
+signal.signal(signal.SIGUSR2, leave)
 signal.signal(signal.SIGUSR1, lambda *_: print("heard", flush=True))
 client = pirx.Client(pirx.Deployment.load({path!r}), deadline=120, believe={believe})
 before = len(os.listdir("/proc/self/fd"))
 print("looking up", flush=True)
 try:
     client.{call}
-except (KeyboardInterrupt, Alarm) as error:
+except (KeyboardInterrupt, GeneratorExit, Alarm) as error:
     print(type(error).__name__, len(os.listdir("/proc/self/fd")) - before, flush=True)
 """
 
@@ -95,6 +99,8 @@ class Interrupts(Served):
     def test_other_handlers(self):
         said, _ = self.run_against(self.by_position, "get(7)", [signal.SIGUSR1, signal.SIGUSR1, signal.SIGALRM])
         self.assertEqual(said, [["heard"], ["heard"], ["Alarm", "0"]])
+        said, _ = self.run_against(self.by_position, "get(7)", [signal.SIGUSR2])
+        self.assertEqual(said, [["GeneratorExit", "0"]])
 
 
 if __name__ == "__main__":
