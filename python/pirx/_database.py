@@ -126,8 +126,8 @@ def _run(words: Sequence[str], lines: Optional[Iterator[bytes]] = None) -> bytes
 
 
 def _packed(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """As gzip, whose end says that it is whole: if this process is killed, the program shall not take the end of the pipe for
-    the end of the rows."""
+    """As gzip, whose end says that it is whole: if this process is killed, the program shall not take the end of the
+    pipe for the end of the rows."""
     packer = zlib.compressobj(0, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     for line in lines:
         yield packer.compress(line)

@@ -275,7 +275,7 @@ class Client:
                 self._contexts[kind] = same
                 return
             made = ssl.create_default_context(cadata=authorities)
-            # Set from Python 3.13 on, it refuses authorities as `openssl req -x509` makes them, which the other clients take.
+            # From Python 3.13 on it is set, and refuses authorities as `openssl req -x509` makes them by default.
             made.verify_flags &= ~ssl.VERIFY_X509_STRICT
             made.minimum_version = ssl.TLSVersion.TLSv1_2 if server.allow_tls_1_2 else ssl.TLSVersion.TLSv1_3
             made.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")  # of TLS 1.2
