@@ -59,6 +59,13 @@ class VerticalServer final : public AnyServer {
   }
 
   std::size_t pass_bytes() const noexcept override { return buckets_.front()->pass_bytes(); }
+  Bytes sample_request(std::size_t queries) const override {
+    Bytes whole;
+    for (std::size_t b = 0; b < m(); ++b) {
+      if (!join(b, buckets_[b]->sample_request(queries), queries, whole)) throw std::bad_alloc();
+    }
+    return whole;
+  }
 
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_ASSIGN(const std::size_t queries, check(request));

@@ -91,6 +91,9 @@ class AnyServer {
   /// length in full, at little cost. InvalidArgument: the request is wrong. StaleEpoch: it is for another
   /// version.
   virtual Result<std::size_t> admit(ByteSpan request) const = 0;
+  /// A request with so many queries, at most max_queries(), whose answers nobody wants: what it takes shows
+  /// how long passes take. Empty if the protocol has none.
+  virtual Bytes sample_request([[maybe_unused]] std::size_t queries) const { return {}; }
   /// What a log says about this server beside its protocol: pairs such as "field" and "gf2_8".
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
   /// One result per request, in the same order. A bad request fails alone.

@@ -18,6 +18,11 @@ double to_ms(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
+std::chrono::steady_clock::duration duration(double seconds) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(seconds));
+}
+
 /// AnyServer::answer_from, with the promise of one result per request kept whatever happens inside.
 std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const ByteSpan> requests,
                                       std::span<const std::string_view> senders) {
@@ -61,6 +66,30 @@ Batcher::~Batcher() {
   }
   compute_.remove(seat_);
   for (auto& job : queue_) finish(job, fail(ErrorCode::kUnavailable, {}));
+}
+
+void Batcher::measure(const AnyServer& server) noexcept try {
+  const std::lock_guard lock(mutex_);
+  bool first = true;  // which may read from a disk
+  for (const std::size_t queries : {std::size_t{1}, std::size_t{1}, kFew, 4 * kFew, 16 * kFew}) {
+    const double longest = longest_pass();
+    if (queries > std::min(server.max_queries(), limits_.batch_max) || cost_.predict(queries) > longest) {
+      return;
+    }
+    const Bytes sample = server.sample_request(queries);
+    if (sample.empty()) return;
+    const ByteSpan request = sample;
+    const std::string_view nobody;
+    const auto start = compute_.now();
+    TimeLimit limit(start + duration(queries > kFew ? kOverrun * longest : kNoLimit));
+    const auto replies = answer_all(server, {&request, 1}, {&nobody, 1});
+    const double seconds = std::chrono::duration<double>(compute_.now() - start).count();
+    if (std::exchange(first, false)) continue;
+    if (!limit.reached() && !replies.front()) return;
+    cost_.learn(queries, seconds);  // of one that was stopped, too: then it takes as long at least
+    if (queries > kFew && seconds > kMeasured) return;
+  }
+} catch (const std::bad_alloc&) {  // then requests show it
 }
 
 Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server, PageBuffer request,
@@ -201,19 +230,12 @@ double Batcher::seconds_left() const {
 }
 
 double Batcher::urgency(std::size_t queries) const {
-  const double alone = cost_.predict_hopefully(queries);
   return std::chrono::duration<double>(compute_.now().time_since_epoch()).count() +
-         kPatience * (alone == 0 ? kUnknown * static_cast<double>(queries) : alone);
+         kPatience * cost_.predict(queries);
 }
 
 double Batcher::price_of(std::size_t before, std::size_t queries, double longest) const {
-  const double alone = cost_.predict(queries);
-  if (alone == 0) return kUnknown;
-  const double more = seconds_of(before + queries, longest) - seconds_of(before, longest);
-  // Others must reckon with all of `alone` where only larger passes are known.
-  const double hoped =
-      cost_.knows_only_larger(queries) ? std::min(alone, kUnknown) : cost_.predict_hopefully(queries);
-  return std::max(0.0, more) * hoped / alone;
+  return std::max(0.0, seconds_of(before + queries, longest) - seconds_of(before, longest));
 }
 
 Batcher::Rank Batcher::rank_of(const Job& job, double virtual_time) {
@@ -231,18 +253,17 @@ double Batcher::seconds_of(std::size_t queries, double longest) const {
 
 double Batcher::longest_pass() const {
   const double time = kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
-  const auto [waiting, lately, seconds] = compute_.others_that_compute(*seat_);
-  const double even = time / static_cast<double>(2 + std::max<std::size_t>(waiting, lately));
-  const double left = std::min((time - seconds) / 2, lately ? time / 3 : time);
-  return std::max({even, left, std::min(few_seconds_, kHardlyMore / kPlanned * cost_.predict(kFew))});
+  const auto [waiting, seconds, busy] = compute_.others_that_compute(*seat_);
+  const double even = time / static_cast<double>(2 + waiting);
+  const double left = (time - seconds) / (2 + std::min(1.0, busy));
+  return std::max({even, left, kHardlyMore * cost_.predict(kFew)});
 }
 
 std::size_t Batcher::most_queries(double longest) const {
   std::size_t most = 1, more = limits_.batch_max;
-  if (stopped_of_late(longest)) more = std::min(more, learned_since_ ? stopped_ / 2 : kFew);
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
-    if (cost_.predict_carefully(middle) > kPlanned * longest) {
+    if (cost_.predict_carefully(middle) > longest) {
       more = middle - 1;
     } else {
       most = middle;
@@ -251,17 +272,8 @@ std::size_t Batcher::most_queries(double longest) const {
   return most;
 }
 
-bool Batcher::stopped_of_late(double longest) const {
-  return compute_.now() - stopped_at_ < kOfLate && longest < kMuchLonger * stopped_after_;
-}
-
-bool Batcher::too_many(std::size_t queries, double longest) const {
-  return queries >= stopped_ && stopped_of_late(longest);
-}
-
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double longest) {
   const auto now = compute_.now();
-  if (too_many(queries, longest)) return fail(ErrorCode::kResourceExhausted, kTooMany);
   // If it is due, others that are go before it and share its pass, and early ones if that hardly makes it
   // longer. If it is early, so do others that are, and passes of due ones come in between.
   const auto most = most_queries(longest);
@@ -310,12 +322,12 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  const bool fits = before <= wait && end <= useful.count();
-  // Only a pass corrects what is known of passes, say after a first one that read from a cold disk or had
-  // many queries: of those that an idle server would refuse, or any that has made large passes only, some are
-  // let in.
-  const bool unsure = idle || cost_.knows_only_larger(queries);
-  if (fits || (unsure && left.count() > 0 && ++refused_unsure_ % kProbe == 0)) return {};
+  const bool too_many = queries > kFew && cost_.predict_carefully(queries) > longest;
+  const bool fits = !too_many && before <= wait && end <= useful.count();
+  // Only a pass corrects what is known of passes: of those that an idle server would refuse, some are let in.
+  const bool all_idle = idle && left.count() > 0 && compute_.others_that_compute(*seat_).wait == 0;
+  if (fits || (all_idle && ++refused_idle_ % kProbe == 0)) return {};
+  if (too_many) return fail(ErrorCode::kResourceExhausted, kTooMany);
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
                   std::string(end > useful.count() ? "your deadline" : "its limit") +
@@ -393,15 +405,8 @@ void Batcher::mark_batch(double longest, bool early) {
   // late comes last; then by rank.
   const double time = compute_.virtual_time();
   const bool alone = compute_.clients_that_wait() <= 1;
-  auto most = most_queries(longest);
-  // Passes that are cut to one size never show what another query costs. So some have fewer.
-  const auto quarter = (most + 3) / 4;
-  if (most < queued_queries_ && (most < limits_.batch_max || cost_.knows_only_larger(quarter)) &&
-      ++cut_ % kProbeOfCut == 1) {
-    most = quarter;
-  }
-  const auto end = compute_.now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                        seconds_of_pass(std::min(queued_queries_, most), longest)));
+  const auto most = most_queries(longest);
+  const auto end = compute_.now() + duration(seconds_of_pass(std::min(queued_queries_, most), longest));
   std::vector<std::tuple<bool, bool, Rank, std::size_t>> turns;
   turns.reserve(queue_.size());
   for (std::size_t i = 0; i < queue_.size(); ++i) {
@@ -422,7 +427,7 @@ void Batcher::mark_batch(double longest, bool early) {
     if (!first && job.server.get() != server) continue;
     if (rank.early && !begins_early) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
-      if (cost_.predict_carefully(queries + job.queries) >= with_early) break;
+      if (cost_.predict(queries + job.queries) >= with_early) break;
     }
     if (!first && job.queries > most - std::min(queries, most)) break;
     server = job.server.get();
@@ -439,13 +444,10 @@ void Batcher::refuse_hopeless() noexcept {
     hopeless.reserve(queue_.size());  // or what is marked would stay, and leave with the next batch
     const auto now = compute_.now();
     const double longest = longest_pass();
-    for (auto& job : queue_) job.leaves = job.caller.deadline <= now || too_many(job.queries, longest);
+    for (auto& job : queue_) job.leaves = job.caller.deadline <= now;
     move_marked(hopeless, longest);  // publishes anew whose turn it is after the last pass
     for (auto& job : hopeless) hand_on(job, longest);
     lock.unlock();
-    for (auto& job : hopeless) {
-      if (job.caller.deadline > now) finish(job, fail(ErrorCode::kResourceExhausted, kTooMany));
-    }
   } catch (...) {  // out of memory: they wait until there is some, or are told without words
   }
   for (auto& job : hopeless) {
@@ -463,7 +465,7 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
   computing_since_ = compute_.now();
-  computing_limit_ = computing_ > kFew ? longest : kNoLimit;
+  computing_limit_ = computing_ > kFew ? kOverrun * longest : kNoLimit;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
@@ -471,11 +473,7 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
 
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
-  learned_since_ = false;
-  cost_.note_stopped(computing_, compute_.now());
-  stopped_ = computing_;
-  stopped_after_ = computing_limit_;
-  stopped_at_ = compute_.now();
+  cost_.note_stopped(computing_, computing_limit_);
   if (batch.size() == 1) return;
   // May fail for lack of memory, before anything has changed but empty shares.
   for (const auto& job : batch) shares_[job.caller.client];
@@ -493,11 +491,10 @@ void Batcher::put_back(std::vector<Job>& batch) {
   move_marked(batch, longest_pass());
 }
 
-void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
-                    Clock::time_point end) {
-  std::size_t computed = 0, refused = 0, all = 0;
+void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies,
+                    double seconds) {
+  std::size_t computed = 0, refused = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    all += batch[i].queries;
     if (!replies[i]) {
       refused += batch[i].queries;
     } else if (is_answer(*replies[i])) {
@@ -508,14 +505,11 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   // Queries that the protocol refused took no time and say nothing about the cost of others, unless the
   // pass took longer than with all of them or, while nothing is known, than any pass should. What part of
   // it they took is not known then.
-  const double with_all = cost_.predict_carefully(computed + refused);
+  const double with_all = cost_.predict(computed + refused);
   const bool first = with_all == 0, slow = seconds > (first ? longest_pass() : with_all);
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
-  cost_.learn(computed, seconds, end);
-  learned_since_ = true;
-  // One pass may have been slow, say from a cold disk.
-  if (all <= kFew) few_seconds_ += (kFew * seconds - few_seconds_) / 8;
+  cost_.learn(computed, seconds);
 }
 
 void Batcher::compute(std::vector<Job>& batch) {
@@ -530,8 +524,7 @@ void Batcher::compute(std::vector<Job>& batch) {
     senders.emplace_back(job.caller.client);
     queries += job.queries;
   }
-  const auto longest = std::chrono::duration<double>(std::min(computing_limit_, kNoLimit));
-  std::optional<TimeLimit> limit(std::in_place, start + std::chrono::duration_cast<Clock::duration>(longest));
+  std::optional<TimeLimit> limit(std::in_place, start + duration(computing_limit_));
   auto replies = answer_all(*batch.front().server, requests, senders);
   const bool stopped = limit->reached();
   limit.reset();  // callbacks have none
@@ -545,7 +538,7 @@ void Batcher::compute(std::vector<Job>& batch) {
     for (auto& reply : replies) reply = fail(ErrorCode::kResourceExhausted, kTooMany);
     ++metrics_.stopped_passes;
   } else {
-    learn(batch, replies, seconds, end);
+    learn(batch, replies, seconds);
   }
   metrics_.pass_queries.add(static_cast<double>(queries));
   metrics_.pass_seconds.add(seconds);
@@ -582,7 +575,7 @@ void Batcher::charge(std::vector<Job>& batch, double seconds, bool stopped) {
     const std::size_t asked = queries.find(job.client.get())->second;
     // Nobody pays for a stopped pass who asked for few.
     if (stopped && asked <= kFew) continue;
-    const double alone = cost_.predict_hopefully(asked);
+    const double alone = cost_.predict(asked);
     const double of_pass = asked < computing_ && alone < all ? alone / all : 1;
     const double part = seconds * of_pass * static_cast<double>(job.queries) / static_cast<double>(asked);
     const double price = stopped ? 0 : std::exchange(job.price, 0);

@@ -42,14 +42,17 @@ class Batcher {
   /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
   ~Batcher();
 
+  /// Makes a few passes, to learn what passes of this server take. Before the first request.
+  void measure(const AnyServer& server) noexcept;
+
   /// Queues a request that `server` admitted with `queries`; `lease` covers its bytes. That server answers
   /// it, together with neighbours in the queue that it admitted too. `done` is called exactly once, unless
   /// cancel() is in time; with Unavailable when the caller's deadline passes in the queue, and with
   /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there,
   /// or when a pass of this request alone takes too long and is stopped. ResourceExhausted, and `done` is
   /// never called, when the queue is full, when the lease cannot grow by what answering takes
-  /// (AnyServer::working_bytes), for some time after a pass was stopped if it has too many queries, or when
-  /// its batch is predicted to begin after max_queue_time or to end later than four fifths of the way to the
+  /// (AnyServer::working_bytes), when a pass of so many queries is predicted to take too long, or when its
+  /// batch is predicted to begin after max_queue_time or to end later than four fifths of the way to the
   /// deadline.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
                         ByteLease lease, Done done, Caller caller = {});
@@ -64,7 +67,7 @@ class Batcher {
   // For ComputeThread.
   /// When the next batch is to begin, perhaps in the past; nothing while none waits.
   std::optional<Clock::time_point> ready_at() const;
-  /// Unavailable for those whose deadline has passed; ResourceExhausted for those with too_many() queries.
+  /// Unavailable for those whose deadline has passed.
   void refuse_hopeless() noexcept;
   /// Answers the next batch, if there still is one. `early`: it begins with a request that is not due.
   void pass(bool early) noexcept;
@@ -97,8 +100,7 @@ class Batcher {
 
   void next_batch(std::vector<Job>& batch, bool early);
   void compute(std::vector<Job>& batch);
-  void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds,
-             Clock::time_point end);
+  void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds);
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
   /// for any more, and one that was alone.
   void put_back(std::vector<Job>& batch);
@@ -117,20 +119,16 @@ class Batcher {
   double price_of(std::size_t before, std::size_t queries, double longest) const;
   static Rank rank_of(const Job& job, double virtual_time);
   double urgency(std::size_t queries) const;  ///< of a request that comes now
-  /// Of one pass, which is stopped after `longest` seconds; as many while nothing is known.
+  /// Of one pass, which takes `longest` seconds at most; as many while nothing is known.
   double seconds_of_pass(std::size_t queries, double longest) const;
-  /// The seconds that a pass may take; about as many as one of three queries takes are always allowed.
-  /// Clients usually wait as long for an answer as max_queue_time. In two thirds of that a request must get
-  /// through the pass that runs, its own, and one of each other database that waits: an equal part for each
-  /// of these, or half of what theirs leave.
+  /// The seconds that a pass is planned for at most; about as many as one of three queries takes are always
+  /// allowed. Clients usually wait as long for an answer as max_queue_time. In half of that a request must
+  /// get through the pass that runs, its own, and one of each other database that waits: an equal part for
+  /// each of these, or half of what theirs leave, and less the more of the time others computed of late.
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries(double longest) const;
-  /// Whether a pass was stopped of late that would be now: if passes may be `longest` seconds.
-  bool stopped_of_late(double longest) const;
-  /// Whether a request of so many is refused for that.
-  bool too_many(std::size_t queries, double longest) const;
   Result<void> admit(const Caller& caller, std::size_t queries, double longest);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
@@ -153,35 +151,24 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
-  std::size_t cut_ = 0;  ///< batches that were cut to a time while more was waiting
   Ticket next_ticket_ = 1;
   PassCost cost_;
-  static constexpr double kPartOfWait = 0.8;  ///< of a client's time; the rest is for wrong predictions
-  static constexpr double kPartOfPasses =
-      2.0 / 3;  ///< of max_queue_time, for all passes that a request meets
+  static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
+  static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
   static constexpr std::size_t kFew = 3;
   static constexpr double kNoLimit = 1e8;  ///< seconds
-  /// While nothing is known: the price of a request, and what each of its queries is taken for in urgency().
-  static constexpr double kUnknown = 0.5;  ///< seconds
   /// Small requests go before larger ones that came before them by so many times what those take.
   static constexpr double kPatience = 2;
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
-  static constexpr double kPlanned = 0.85;     ///< of what a pass may take, as none takes what is predicted
-  static constexpr double kMuchLonger = 1.5;   ///< then what was stopped is tried again
-  static constexpr std::chrono::seconds kOfLate{20};  ///< a stopped pass is remembered for so long
+  static constexpr double kOverrun = 1.5;      ///< a pass is stopped after so many times what is planned
   static constexpr std::size_t kProbe = 4;
-  static constexpr std::size_t kProbeOfCut = 8;  ///< of the passes that are cut, this one has a quarter
-  std::size_t refused_unsure_ = 0;  ///< for their deadline, where the prediction may be far too long
-  std::size_t computing_ = 0;       ///< queries of the batch that is computed
-  std::vector<Ticket> gone_;        ///< cancelled while a batch is computed, which may be of it
+  static constexpr double kMeasured = 1;  ///< seconds; measure() stops after a pass that takes as long
+  std::size_t refused_idle_ = 0;          ///< where nothing else waited
+  std::size_t computing_ = 0;             ///< queries of the batch that is computed
+  std::vector<Ticket> gone_;              ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
-  std::size_t stopped_ = 0;            ///< queries of the last pass that was
-  double stopped_after_ = 0;           ///< seconds
-  double few_seconds_ = 0;             ///< of kFew passes of few queries, about
-  Clock::time_point stopped_at_{};
-  bool learned_since_ = true;  ///< whether a pass has shown since then how long passes take
   Clock::time_point last_arrival_;
   std::chrono::duration<double> gap_{1e9};  ///< between arrivals, of late
   bool stopping_ = false;

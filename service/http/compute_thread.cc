@@ -228,13 +228,12 @@ double ComputeThread::others_before(const Seat& seat, const Wish& wish) const {
 
 ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const {
   const std::lock_guard lock(mutex_);
-  const auto since = now() - std::chrono::minutes(1);
   Others all{};
   const bool alike = seat.queued_.early() && !seat.queued_.due();
   double longest_early = 0;
   for (const auto& other : seats_) {
     if (other.get() == &seat) continue;
-    all.lately |= other->last_pass_ > since;
+    all.busy += busy_of(*other);
     const Queued& queued = other->queued_;
     if (queued.seconds == 0 && other != running_) continue;
     const double pass = std::max(queued.next_seconds, other == running_ ? running_seconds_ : 0.0);
@@ -251,10 +250,9 @@ void ComputeThread::note_pass(Seat& seat, double seconds) noexcept {
   const std::lock_guard lock(mutex_);
   if (running_.get() != &seat) return;
   constexpr double kLongest = 1e6;
-  seat.last_pass_ = now();
   running_seconds_ = std::min(seconds, kLongest);
-  running_until_ = seat.last_pass_ + std::chrono::duration_cast<Clock::duration>(
-                                         std::chrono::duration<double>(running_seconds_));
+  running_until_ =
+      now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(running_seconds_));
 }
 
 ComputeThread::Turn ComputeThread::pick(std::optional<Clock::time_point>& next) {

@@ -78,7 +78,6 @@ class ComputeThread {
     // Under mutex_.
     Queued queued_;
     Clock::time_point due_since_{};  ///< since its last pass, or since something is due
-    Clock::time_point last_pass_ = Clock::time_point::min();  ///< when it began
     Clock::time_point last_pass_end_{};
     double busy_ = 0;  ///< the part of the time that it computed, of late, when that pass ended
   };
@@ -125,8 +124,8 @@ class ComputeThread {
   /// What the other queues want of this thread.
   struct Others {
     std::size_t wait;  ///< how many of them wait or compute; those with early requests only are one
-    bool lately;       ///< whether one of them computed within a minute
     double seconds;    ///< of one pass of each of these, predicted
+    double busy;       ///< the part of the time that they computed, of late
   };
   Others others_that_compute(const Seat& seat) const;
   /// How many clients wait or are in the pass that runs.

@@ -41,6 +41,8 @@ class World {
     return kBegin + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
   }
   void after(double seconds, std::function<void()> what) { events_.emplace(now_ + seconds, std::move(what)); }
+  /// The clock begins anew; nothing is to happen yet.
+  void restart() { now_ = 0; }
   /// Everything up to then happens.
   void advance(double until) {
     while (!events_.empty() && events_.begin()->first <= until) {
@@ -78,6 +80,11 @@ class SlowServer : public AnyServer {
   std::size_t working_bytes(std::size_t) const noexcept override { return 0; }
   std::size_t pass_bytes() const noexcept override { return 1; }
   Result<std::size_t> admit(ByteSpan) const override { return 1; }
+  Bytes sample_request(std::size_t queries) const override {
+    const auto text = std::to_string(queries);
+    const auto bytes = as_bytes(text);
+    return measurable ? Bytes(bytes.begin(), bytes.end()) : Bytes();
+  }
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
     std::size_t queries = 0;
     for (const auto& request : requests)
@@ -96,7 +103,7 @@ class SlowServer : public AnyServer {
   }
 
   std::size_t number = 0;
-  bool verbose = false;
+  bool verbose = false, measurable = !getenv("UNKNOWN");
   double noise = 0;  ///< of how long a pass takes: deviation of its logarithm
   std::function<void(double begin, double end)> at_pass;
 
@@ -107,7 +114,7 @@ class SlowServer : public AnyServer {
   mutable std::normal_distribution<> normal_;
 };
 
-constexpr double kDeadline = 10, kWarm = 30, kSeconds = 430;
+double kDeadline = 10, kWarm = 30, kSeconds = 430;
 
 struct Counts {
   int asked = 0, in_time = 0, refused = 0, late = 0;
@@ -130,6 +137,8 @@ struct Server {
     databases.push_back(std::make_shared<SlowServer>(world, cost));
     costs.push_back(cost);
     queues.push_back(std::make_unique<Batcher>(QueueOptions{}, LogSink{}, metrics, compute));
+    queues.back()->measure(*databases.back());
+    world.restart();
   }
   /// `done` is called once, with whether there is an answer; false at once if it is refused.
   std::optional<Batcher::Ticket> ask(std::size_t database, std::size_t queries, const std::string& client,

@@ -24,6 +24,7 @@ class ForwardingServer : public AnyServer {
   }
   std::size_t pass_bytes() const noexcept override { return server_->pass_bytes(); }
   std::size_t preferred_queries() const noexcept override { return server_->preferred_queries(); }
+  Bytes sample_request(std::size_t queries) const override { return server_->sample_request(queries); }
   std::vector<std::pair<std::string, std::string>> facts() const override { return server_->facts(); }
   Result<std::size_t> admit(ByteSpan request) const override { return server_->admit(request); }
   /// answer_from() with senders without a name: override that one alone.
