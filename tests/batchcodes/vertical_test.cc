@@ -267,6 +267,16 @@ TEST(Subset, EveryMultisetOfFour) {
   }
 }
 
+/// The claim of vertical.h about w = 3: of two disjoint sets, five and three rows have no plan that is found.
+TEST(Subset, EightOfTwoDisjointSets) {
+  const auto code = Subset::create(6, 3, Characteristic::kTwo).value();
+  for (std::size_t count = 0; count <= 8; ++count) {
+    std::vector<std::uint64_t> wanted(8, 19);
+    std::fill_n(wanted.begin(), count, std::uint64_t{0});
+    EXPECT_EQ(bool{code.plan(100, wanted)}, count != 3 && count != 5) << count;
+  }
+}
+
 /// Blocks of different sets have a bucket each, and 2^w of one set have ways that share none. Searches that
 /// look at everything again for each block gave up here.
 TEST(Subset, LargeBatchesHavePlans) {
