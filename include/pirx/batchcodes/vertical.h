@@ -116,9 +116,9 @@ enum class Characteristic : std::uint8_t { kTwo, kOther };
 /// A block can be read from its own bucket, or, for any T within S, from all T' with T' cap S = T; in
 /// characteristic two also from the buckets on affine flats through S. Distinct S are always served. For
 /// repeated S the planner searches, and may fail. In characteristic two no failure is known for w <= 2 (all
-/// multisets of 4 over L = 4 and 5 are tested); with w = 3, five times S and three times S' fails for disjoint
-/// S and S'. In others, {S, S, S', S'} with disjoint S and S' fails. The code is a demonstrator: the download
-/// is m / q times that of single queries.
+/// multisets of 4 over L = 4 and 5 are tested); with w = 3, five times S and three times S' fails for
+/// disjoint S and S'. In others, {S, S, S', S'} with disjoint S and S' fails. The code is a demonstrator: the
+/// download is m / q times that of single queries.
 class Subset final : public VerticalCode {
  public:
   static constexpr std::size_t kMaxBuckets = std::size_t{1} << 16;
