@@ -49,8 +49,8 @@ export interface Settings {
   protocol?: string;
   /** Options of the protocol's client, as `pirx get --help` lists them: { seeded: "on" }. */
   options?: Record<string, string | number>;
-  /** Milliseconds that a server may take in a round. 10000; with one server, which may compute for long, 600000. For all
-   * rounds together one server has them twice, four times for a key. */
+  /** Milliseconds that a server may take in a round, a day at most. 10000; with one server, which may compute for long,
+   * 600000. For all rounds together one server has them twice, four times for a key. */
   timeout?: number;
   /** Ends the look-up, which then throws. */
   signal?: AbortSignal;
@@ -89,7 +89,7 @@ export class Pirx {
   /** Loads pirx.wasm from an address or from its bytes. Throws Unavailable where there is no crypto.getRandomValues. */
   static load(source: string | URL | ArrayBuffer | ArrayBufferView): Promise<Pirx>;
   readonly version: string;
-  /** Reads the text of a deployment file. Names of certificate files (ca_file) in it are relative to `folder`, where Node.js
-   * runs this; a browser uses none. */
+  /** Reads the text of a deployment file. Do it once: the memory that it takes stays taken. Names of certificate files
+   * (ca_file) in it are relative to `folder`, where Node.js runs this; a browser uses none. */
   deployment(text: string, folder?: string): Deployment;
 }

@@ -9,10 +9,20 @@ const OUTCOME = ["ok", "lied", "suspected", "silent", "refused", "malformed", "s
 const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
 const KEY_QUERIES = 3;  // that a key takes with a single server
+const DAY = 86_400_000;  // the most that a server takes for a timeout
 const MAX_REFUSAL = 16 * 1024, MAX_AUTHORITIES_BYTES = 1 << 19, MAX_AUTHORITIES = 1000;
 const NODE = Boolean(globalThis.process?.versions?.node);
 
-const zero = (text) => new TextEncoder().encode(text + "\0");
+const zero = (text) => {
+  if (String(text).includes("\0")) throw new PirxError("InvalidArgument", "a name or an option has a zero byte in it");
+  return new TextEncoder().encode(text + "\0");
+};
+const whole = (name, value, least, most) => {
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new PirxError("InvalidArgument", `${name} is a whole number from ${least} to ${most}`);
+  }
+  return value;
+};
 
 export class PirxError extends Error {
   constructor(code, message) {
@@ -195,8 +205,14 @@ class Deployment {
   async getMany(wishes, settings = {}) {
     const { protocol, options, onEvent = () => {}, signal, liars = -1, rounds = 0, maxBytes = 0 } = settings;
     const machine = this.#machine;
+    if (!Array.isArray(wishes)) throw new PirxError("InvalidArgument", "give an array of keys or positions");
+    wishes = [...wishes];  // the caller may change the array while servers are asked
+    whole("liars", liars, -1, 2 ** 31 - 1);
+    whole("rounds", rounds, 0, 8);
     const client = this.client(protocol, options);
-    const timeout = settings.timeout ?? (client.servers.length > 1 ? 10_000 : 600_000);
+    const wanted = settings.timeout ?? (client.servers.length > 1 ? 10_000 : 600_000);
+    if (typeof wanted !== "number" || !(wanted > 0)) throw new PirxError("InvalidArgument", "timeout is a number of milliseconds above 0");
+    const timeout = Math.max(1, Math.round(Math.min(wanted, DAY)));
     // A single server decides how many rounds there are, and could be just in time in each: all have this time.
     const queries = wishes.length * (this.database.keyed ? KEY_QUERIES : 1);
     const last = client.servers.length > 1 ? Infinity : performance.now() + timeout * (1 + queries);
@@ -272,6 +288,7 @@ class Deployment {
 
   #begin(client, wishes, liars, rounds, maxBytes, timeout) {
     const machine = this.#machine;
+    if (typeof maxBytes !== "bigint") whole("maxBytes", maxBytes, 0, Number.MAX_SAFE_INTEGER);
     if (maxBytes < 0 || maxBytes > 1 << 30) throw new PirxError("InvalidArgument", "maxBytes is at most 2^30: WebAssembly has 32 bits");
     return machine.within(64, (options) => {
       machine.call("pirx_options_init", options, 64);
@@ -279,7 +296,7 @@ class Deployment {
       machine.setU32(options + 8, rounds);
       if (client.servers.length > 1) machine.setU32(options + 12, 1);
       machine.view().setBigUint64(options + 32, BigInt(maxBytes), true);
-      machine.view().setBigUint64(options + 56, BigInt(Math.max(1, Math.round(Math.min(timeout, 2 ** 31))) || 1), true);
+      machine.view().setBigUint64(options + 56, BigInt(timeout), true);
       const count = wishes.length, isPosition = (wish) => typeof wish === "number" || typeof wish === "bigint";
       if (wishes.some(isPosition)) {
         return machine.within(8 * count, (at) => {
@@ -371,7 +388,6 @@ function authorities(files, name) {
 
 /// Sends a message once and reads the reply, at most as long as a valid one is. `tls`: options of node:https.
 async function ask(message, tls, timeout, last, signal, count) {
-  timeout = Math.min(timeout, 2 ** 31 - 1); // for a longer one, setTimeout waits 1 ms
   const end = new AbortController();
   const stop = () => end.abort();
   // Timers run before what has arrived is read: a reply that is there is in time, also after another server kept the event loop busy.
@@ -381,7 +397,7 @@ async function ask(message, tls, timeout, last, signal, count) {
   try {
     const post = NODE ? postInNode : postInPage;
     const { status, header, parts } = await post(message.url, message.data, end.signal, tls,
-      { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(Math.max(1, Math.round(timeout))) });
+      { "Content-Type": "application/octet-stream", "Pirx-Timeout": String(timeout) });
     if (status !== 200) {
       const text = new TextDecoder().decode(await read(parts, MAX_REFUSAL, count));
       throw new Lost(header("Pirx-Error") ?? (status >= 500 ? "Unavailable" : "DataLoss"), reason(text, status));

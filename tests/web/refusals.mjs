@@ -83,6 +83,7 @@ const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
       got += data.toString("latin1");
       if (!got.endsWith("\r\n\r\nrecord")) return;
       assert.match(got, /^POST \/v1\/query HTTP\/1.1\r\n/);
+      assert.ok(/\r\nPirx-Timeout: (\d+)\r\n/.exec(got)[1] <= 86_400_000);  // what servers take
       assert.match(got, /\r\nConnection: close\r\n/);  // or Node.js would close it when all has been decoded
       setTimeout(() => socket.write(replies[i], "latin1"), replies[i].includes("a reply") ? 20 : 0);  // others first
     });
@@ -196,5 +197,19 @@ Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: tr
 await assert.rejects(InPage.load(new Uint8Array(1)), { code: "Unavailable", message: /crypto.getRandomValues/ });
 // What is no key is not taken for one.
 for (const key of ["\ud83d", {}, true, new Uint16Array(1)]) await assert.rejects(look_up("", { wish: key }), { code: "InvalidArgument" });
+// Settings that are none are refused, and not taken for others. A list is the one that was given.
+const wrong = { liars: [2 ** 32, 1.5, "x", null, -2], rounds: [2 ** 32, NaN, 9], maxBytes: [NaN, 1.5, -1, "1", null],
+  timeout: [NaN, "5000", 0, -5], protocol: ["goldberg\0x"], options: [{ seeded: "on\0zz" }, { "seeded\0x": "on" }] };
+for (const [name, values] of Object.entries(wrong)) {
+  for (const value of values) {
+    await assert.rejects(look_up("", { [name]: value }), { name: "PirxError", code: "InvalidArgument" }, `${name} ${String(value)}`);
+  }
+}
+assert.equal((await look_up(refusal("Internal"), { liars: 0, rounds: 1, maxBytes: 1n })).servers[2].outcome, "ok");
+const deployment = (await Pirx.load(new Uint8Array(1))).deployment("{}"), wishes = [0];
+const looking = deployment.getMany(wishes);
+wishes.push(1);
+assert.equal((await looking).records.length, 1);
+await assert.rejects(deployment.getMany("key"), { code: "InvalidArgument" });
 console.log(`${names.length} names, ${hostile.length} hostile replies, 3 losses`);
 process.exit();  // the servers would stay
