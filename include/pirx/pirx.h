@@ -59,6 +59,9 @@
    pirx_retrieval_free(), which also ends the views that the other call is about to give. In a child of fork,
    look-ups of the parent's client are PIRX_INVALID_ARGUMENT: make a new one. Protocols whose client computes
    much (dj-tree) use OpenMP, which cannot run in a child if its parent has used it: call exec first.
+   While a thread is in a call, do not cancel it, and do not end it or jump out of it from a function of yours
+   that the library calls (pthread_cancel, pthread_exit, longjmp). End look-ups before the process ends, by
+   pirx_options.stop for example: in exit(), OpenSSL frees what they use.
 
    STRUCTS that this header defines never change while PIRX_ABI stays the same. Only pirx_options may grow at
    its end. */
@@ -194,8 +197,9 @@ typedef struct pirx_credentials {
    for what. On input `credentials` is NULL if there are none. The library copies the tokens, and wipes its
    copies when the client and its retrievals are freed. It reads the files of certificate and key when it
    calls a server. Further errors: UNAVAILABLE, the token file cannot be read. INVALID_ARGUMENT, a line of the
-   tokens is wrong (the message has its number, but not its text), both kinds of tokens are given, or only one
-   of certificate_file and key_file. pirx_client_fetch_... says whether these two can be read. */
+   tokens is wrong (the message has its number, but not its text), both kinds of tokens are given, only one of
+   certificate_file and key_file is, or a name is empty. pirx_client_fetch_... says whether these two can be
+   read. */
 PIRX_API pirx_status pirx_client_create_with(const pirx_deployment* deployment, const char* protocol,
                                              const pirx_option* options, size_t option_count,
                                              const pirx_credentials* credentials, pirx_client** client);

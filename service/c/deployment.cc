@@ -32,6 +32,10 @@ Result<void> give_credentials(const pirx_credentials& given, std::span<http::End
   if (given.tokens != nullptr && given.token_file != nullptr) {
     return invalid("tokens and token_file are both given: leave one NULL");
   }
+  if (given.tokens == nullptr && given.tokens_size != 0) return invalid("tokens is NULL, but has a size");
+  for (const char* name : {given.token_file, given.certificate_file, given.key_file}) {
+    if (name != nullptr && *name == '\0') return invalid("a file of the credentials has an empty name");
+  }
   if ((given.certificate_file == nullptr) != (given.key_file == nullptr)) {
     return invalid("a client's certificate needs its key, and the key its certificate: give both or neither");
   }

@@ -196,6 +196,15 @@ static void test_credentials(const char* path) {
   BAD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
   BAD(pirx_client_create_with(deployment, NULL, NULL, 0, NULL, NULL));
   memset(&shown, 0, sizeof shown);
+  shown.tokens_size = 5;
+  BAD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
+  shown.tokens_size = 0;
+  shown.token_file = "";
+  BAD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
+  shown.token_file = NULL;
+  shown.certificate_file = shown.key_file = "";
+  BAD(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client));
+  shown.certificate_file = shown.key_file = NULL;
   shown.token_file = "/nowhere/tokens";
   EXPECT(pirx_client_create_with(deployment, NULL, NULL, 0, &shown, &client), PIRX_UNAVAILABLE);
   TRUE(client == NULL);
