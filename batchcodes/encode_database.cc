@@ -96,7 +96,6 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
   }
   // What no server could serve is not encoded either.
   PIRX_TRY(check_message_sizes(spec.field, encoding.rows(plain.geometry().rows()), plain.geometry()));
-  PIRX_TRY(plain.verify());  // shares of damaged rows would have right checksums
   std::vector<std::size_t> servers = options.only;
   for (std::size_t j = 0; servers.size() < encoding.servers() && options.only.empty(); ++j) {
     servers.push_back(j);
@@ -119,6 +118,8 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
       report.file_bytes = layout.file_bytes();
     }
     PIRX_TRY(write_rows(rows, report.rows, files, options));
+    // Shares of damaged rows would have right checksums. Not before the rows are read: they may change then.
+    PIRX_TRY(plain.verify());
     for (const auto& file : files) {
       PIRX_ASSIGN(const Bytes checksums, file->writer.finish());
       const database::Header header{file->layout, version, content_identity(file->layout, checksums)};

@@ -159,8 +159,6 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
                          std::vector<database::RowChanges>& changes) {
   const unsigned arity = buckets[0].info().arity;
   const std::uint64_t stride = plain.geometry().row_stride();
-  const database::Section& blocks = plain.mapping().header.layout.rows;
-  std::vector<bool> checked;
   for (auto row = rows.begin(); row != rows.end();) {
     const std::uint64_t first = *row;
     std::size_t n = 0;
@@ -168,7 +166,6 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
       ++n;
       ++row;
     }
-    PIRX_TRY(plain.mapping().check({blocks.offset + first * arity * stride, n * arity * stride}, checked));
     PIRX_TRY(encoder.encode(first, n));
     for (std::size_t b = 0; b < changes.size(); ++b) {
       for (std::size_t i = 0; i < n; ++i) {
@@ -177,6 +174,12 @@ Result<void> encode_rows(BucketRows<F>& encoder, const std::set<std::uint64_t>& 
         if (!is_row(*buckets[b].file, first + i, bytes)) changes[b].rows.emplace(first + i, std::move(bytes));
       }
     }
+  }
+  // Not before they are encoded: they may change then.
+  const std::uint64_t blocks = plain.mapping().header.layout.rows.offset;
+  std::vector<bool> checked;
+  for (const std::uint64_t row : rows) {
+    PIRX_TRY(plain.mapping().check({blocks + row * arity * stride, arity * stride}, checked));
   }
   return {};
 }

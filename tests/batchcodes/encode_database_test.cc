@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -301,6 +302,23 @@ TEST(EncodeDatabase, DamageGetsNoRightChecksum) {
   expect_error(update_buckets(**plain, paths(folder / "b", 4)), ErrorCode::kDataLoss, "damaged");
   expect_error(encode_database(**plain, code, folder / "c"), ErrorCode::kDataLoss, "damaged");
   EXPECT_EQ(folder.files(), files);
+}
+
+/// Somebody writes the next epoch over the file while it is encoded.
+TEST(EncodeDatabase, WhatChangesMeanwhileIsNoBucket) {
+  auto engine = seeded_engine(81);
+  const TemporaryFolder folder(TemporaryFolder::kMemory);
+  ASSERT_NO_FATAL_FAILURE(build(folder / "db", 300, engine));
+  const auto plain = Database::open(folder / "db");
+  ASSERT_TRUE(good(plain));
+  const auto overwrite = [&](std::uint64_t, std::uint64_t) {
+    std::fstream file(folder / "db", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096 + 100).put('\x5a').put('\xa5');
+  };
+  expect_error(
+      encode_database(**plain, encoding(kTagGf2_8, 2, 0, 2, 4), folder / "b", {.progress = overwrite}),
+      ErrorCode::kDataLoss, "damaged");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
 }
 
 TEST(UpdateBuckets, CostsWhatChangesAndServersMayBeAlone) {
