@@ -9,6 +9,16 @@
 
 namespace pirx::batchcodes {
 
+/// A share over a prime field may be too large for a word. Files of shares of which none was tell something
+/// of the database: with words of 8 bits, one file rules out some values of each byte. From 128 bits on, that
+/// is less than 2^-64 for any file.
+inline Result<void> check_noise(const FieldTag& field, unsigned independence) {
+  if (independence == 0 || field.kind == FieldKind::kBinary || field.bits > 128) return {};
+  return invalid("with independence above 0 the words of " + field.name() +
+                 " are too short for shares that tell nothing: encode over gf2_8, gf2_16, w160, or prime128 "
+                 "or a longer one");
+}
+
 /// Encodes runs of bucket rows for `servers` (positions in the encoding's list) of one plain database. Not
 /// thread-safe: it draws noise.
 template <SharingField F>

@@ -94,6 +94,7 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
     return invalid(
         "with independence above 0 all buckets are made at once: they share noise that is kept nowhere");
   }
+  PIRX_TRY(check_noise(spec.field, spec.independence));
   // What no server could serve is not encoded either.
   PIRX_TRY(check_message_sizes(spec.field, encoding.rows(plain.geometry().rows()), plain.geometry()));
   std::vector<std::size_t> servers = options.only;

@@ -37,6 +37,7 @@ Result<std::vector<Bucket>> open_buckets(const database::Database& plain,
       return invalid(printable(path.native()) + " " + what + ": encode the database again");
     };
     if (file->bucket() == nullptr) return refuse("is no bucket");
+    PIRX_TRY(check_noise(file->bucket()->field, file->bucket()->independence));
     auto expected = file->geometry().spec();
     expected.records = plain.geometry().records();
     if (expected != plain.geometry().spec()) return refuse("is of another database");

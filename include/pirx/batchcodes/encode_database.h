@@ -32,8 +32,9 @@ struct EncodeReport {
 /// with some tens of MiB of memory and one row per bucket. The encoding's blocks are the rows. Every file is
 /// written beside its target, synced and renamed; no target changes before all files are complete.
 /// InvalidArgument: an encoding without data coordinates (the buckets would be the database), `only` with tau
-/// > 0, a target that is not a pirx database, a bucket as input, or a sum that is not a word (see
-/// store_words). Unavailable, ResourceExhausted, DataLoss: reading, memory or the data failed.
+/// > 0, tau > 0 over a prime field with words below 128 bits, a target that is not a pirx database, a bucket
+/// as input, or a sum that is not a word (see store_words). Unavailable, ResourceExhausted, DataLoss:
+/// reading, memory or the data failed.
 Result<EncodeReport> encode_database(const database::Database& plain, const Encoding& encoding,
                                      const std::filesystem::path& prefix, const EncodeOptions& options = {});
 
