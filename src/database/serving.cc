@@ -18,6 +18,7 @@ namespace {
 /// As many as a process may have maps (Linux's vm.max_map_count, as it usually is). Those that were never
 /// used take no memory.
 constinit std::array<MapGuard::Entry, 65530> entries;
+std::atomic<bool> any_lost{false};
 
 /// Whether the address lies in the entry's map. An entry of another map may change meanwhile: its end is 0
 /// then, or another one.
@@ -38,6 +39,7 @@ void replace_by_zeros(int, siginfo_t* info, void*) noexcept {
     replaced = ::mmap(reinterpret_cast<void*>(entry->begin.load()), entry->end - entry->begin,
                       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
                       0) != MAP_FAILED;
+    any_lost = true;
     for (auto& other : entries) {
       if (other.end != 0 && other.device == entry->device && other.inode == entry->inode) other.lost = true;
     }
@@ -85,6 +87,7 @@ Result<void> survive_lost_pages() {
 }
 
 bool pages_lost(const Database& database) noexcept { return database.mapping().guard->lost(); }
+bool pages_lost() noexcept { return any_lost; }
 
 bool written_to(const Database& database) noexcept {
   const auto& file = database.mapping().on_disk;

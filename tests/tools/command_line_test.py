@@ -715,6 +715,21 @@ class CommandLine(Servers):
         for words in (("list", target), ("get", target, "--key", "key9"), ("verify", target)):
             self.assertIn("a checksum does not match", run("db", *words, code=4).stderr)
 
+    def test_a_file_that_changes_while_it_is_listed(self):
+        source, target = self.path / "keys.csv", self.path / "changes.pirx"
+        source.write_text("k,v\n" + "".join(f"key{i:05},{i}\n" for i in range(30_000)))
+        run("db", "build", target, source, "--key", "k", "--value", "v")
+        sound = target.read_bytes()
+        keys = sound.index(b"key00000key00001")
+        for changed in (sound[:keys - 8] + b"\1" + sound[keys - 7:], sound[:8192]):
+            target.write_bytes(sound)
+            # The pipe is full long before the end.
+            listing = subprocess.Popen([PIRX, "db", "list", target], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            listing.stdout.readline()
+            target.write_bytes(changed) if len(changed) == len(sound) else os.truncate(target, len(changed))
+            self.assertIn("DataLoss", listing.communicate(timeout=60)[1])
+            self.assertEqual(listing.returncode, 4)
+
     def test_changes_without_their_database_are_not_removed(self):
         target, source, record = self.path / "mine.pirx", self.path / "lines", self.path / "record"
         source.write_text("a\nb\n")

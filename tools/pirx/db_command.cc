@@ -386,6 +386,8 @@ Result<void> list(const std::string& path, const std::string& bucket, std::uint6
     std::cout << position << '\t' << escape_key(key) << '\n';
     return limit == 0 || --left > 0;
   }));
+  const auto still = db->check_keys();  // whoever reads the lines may take long
+  if (!still) return fail(still.error().code(), still.error().message() + ". Do not use what was printed");
   return {};
 }
 

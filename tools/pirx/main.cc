@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "pirx/base/secret_memory.h"
 #include "pirx/base/sha256.h"
+#include "pirx/database/serving.h"
 
 namespace {
 
@@ -35,7 +36,14 @@ int run(int argc, char** argv) {
   // The list of processes shows the command line, and a core dump has it.
   const bool asks = app.got_subcommand("get") || app.got_subcommand("try");
   for (int i = 2; asks && i < argc; ++i) pirx::secure_wipe(argv[i], std::strlen(argv[i]));
-  auto done = pirx::cli::chosen_action()();
+  auto done = pirx::database::survive_lost_pages();
+  if (done) done = pirx::cli::chosen_action()();
+  // A server says so itself, and of which database.
+  if (done && pirx::database::pages_lost() && !app.got_subcommand("serve")) {
+    done = pirx::fail(
+        pirx::ErrorCode::kDataLoss,
+        "a database was truncated while it was read, or its disk fails: do not use what came of it");
+  }
   if (done && (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
     done = pirx::fail(pirx::ErrorCode::kUnavailable, "cannot write to standard output");
   }

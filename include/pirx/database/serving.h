@@ -21,6 +21,8 @@ Result<void> survive_lost_pages();
 /// Whether pages of this database, or of another one opened from the same file, were lost. Everything that
 /// was computed from its rows since then is wrong. Once true, it stays true.
 bool pages_lost(const Database& database) noexcept;
+/// The same of any database that this process has had open.
+bool pages_lost() noexcept;
 /// Whether somebody wrote to the database's file since it was opened, say by copying another one over it. Its
 /// rows may then be of another content, whose checksums are right.
 bool written_to(const Database& database) noexcept;
