@@ -5,6 +5,7 @@ threads, where the system gives too few.
 
     serve_limits_test.py PIRX
 """
+import os
 import re
 import resource
 import signal
@@ -172,6 +173,11 @@ class ServeLimits(cl.Servers):
             self.assertIn("lower --threads", errors)
         self.assertGreater(refused, 3)
         self.assertLess(refused, 39)
+        # Without one for its servers `pirx try` ends with an error, too, and is not aborted.
+        for threads in range(1, 4):
+            done = subprocess.run([cl.PIRX, "try", source, "--from", "lines", "--lookup", "7"], preexec_fn=limited(threads),
+                                  env={**os.environ, "TMPDIR": str(self.path)}, capture_output=True, text=True, timeout=60)
+            self.assertGreaterEqual(done.returncode, 0, f"{threads} threads: {done.stderr}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <new>
 #include <string_view>
+#include <system_error>
 
 #include "cli.h"
 #include "pirx/base/secret_memory.h"
@@ -67,6 +68,9 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {  // outside of the library, such as while the command line was read
     std::fputs("pirx: ResourceExhausted: out of memory; give this process more\n", stderr);
+    return 6;
+  } catch (const std::system_error& error) {  // of a thread
+    std::fprintf(stderr, "pirx: ResourceExhausted: cannot start a thread: %s\n", error.what());
     return 6;
   }
 }
