@@ -345,6 +345,17 @@ class CommandLine(Servers):
         for text in (f"{header}\n0\tbad\\x\n", "0\tplain\n", ""):
             positions.write_text(text)
             run("get", deployment, "--positions", positions, "--key", "plain", code=4)
+        # Cut within a line, it would have another key's position; cut between two, it says nothing of those behind.
+        whole = run("db", "list", database).stdout.encode()
+        self.assertIn(b"\tplain\n", whole)
+        cut = whole[:whole.index(b"\tplain\n") + 4]
+        positions.write_bytes(cut)
+        done = run("get", deployment, "--positions", positions, "--key", "pla", code=4)
+        self.assertIn("its last line has no end", done.stderr)
+        positions.write_bytes(cut[:cut.rindex(b"\n") + 1])
+        done = run("get", deployment, "--positions", positions, "--key", "plain", code=4)
+        self.assertIn("of the database's 7 positions", done.stderr)
+        self.assertEqual(run("get", deployment, "--positions", positions, "--key", "", "-q").stdout, "value of 5\n")
         # Of another epoch, positions may be those of other records.
         positions.write_text(header.replace("epoch 1", "epoch 2") + "\n0\tplain\n")
         stale = run("get", deployment, "--positions", positions, "--key", "plain", code=8)

@@ -22,7 +22,8 @@ namespace pirx::cli {
 namespace {
 
 struct GetArguments {
-  std::string deployment, protocol, keys_file, positions_file, output, unlisted;
+  std::string deployment, protocol, keys_file, positions_file, output;
+  std::optional<Error> unlisted;  ///< what to say of keys that are not in the list of positions
   std::vector<std::uint64_t> positions;
   std::vector<std::string> keys;
   std::optional<unsigned> liars, rounds;
@@ -45,9 +46,10 @@ std::string name_key(const GetArguments& a, std::size_t i) {
 
 /// Positions of the keys in a list of this version, as `pirx db list` prints it. The whole file is read
 /// whatever the keys. A key that is not in it gets a position that no database has: the servers are asked all
-/// the same, and `unlisted` is what to say afterwards. DataLoss: the file is no such list. StaleEpoch: it is
-/// of another version.
-Result<void> add_positions(GetArguments& a, const database::Version& version) {
+/// the same, and `unlisted` is what to say afterwards. DataLoss: the file is no such list, or ends within a
+/// line. StaleEpoch: it is of another version.
+Result<void> add_positions(GetArguments& a, const Plan& plan) {
+  const auto& version = plan.version();
   const auto& path = a.positions_file;
   const auto& keys = a.keys;
   std::ifstream file(path);
@@ -57,6 +59,9 @@ Result<void> add_positions(GetArguments& a, const database::Version& version) {
   std::string line;
   const auto next = [&](bool first = false) -> Result<bool> {
     PIRX_ASSIGN(const bool more, lines.next(line));
+    if (more && file.eof()) {  // half a key may be another one
+      return fail(ErrorCode::kDataLoss, path + " was cut short: its last line has no end. Get it again");
+    }
     if (more) trim_line(line, first);
     return more;
   };
@@ -69,7 +74,8 @@ Result<void> add_positions(GetArguments& a, const database::Version& version) {
                                             ": get the list of epoch " + std::to_string(version.epoch) +
                                             " ('pirx db list')");
   }
-  for (std::uint64_t number = 2;; ++number) {
+  std::uint64_t number = 2;
+  for (;; ++number) {
     PIRX_ASSIGN(more, next());
     if (!more) break;
     const auto tab = line.find('\t');
@@ -89,7 +95,14 @@ Result<void> add_positions(GetArguments& a, const database::Version& version) {
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!found[i]) a.unlisted = name_key(a, i) + " is not in " + path;
+    if (!found[i]) {
+      const auto here = number - 2, all = plan.geometry().records();
+      const auto missing = name_key(a, i) + " is not in " + path;
+      a.unlisted = here == all ? Error(ErrorCode::kOutOfRange, missing)
+                               : Error(ErrorCode::kDataLoss, missing + ", which has " + std::to_string(here) +
+                                                                 " of the database's " + std::to_string(all) +
+                                                                 " positions: get the whole list");
+    }
     a.positions.push_back(found[i].value_or(~std::uint64_t{0}));
   }
   return {};
@@ -313,14 +326,14 @@ Result<void> settle_wishes(GetArguments& a, const Plan& plan) {
         "--key (or --keys-from) and --positions go together, as the database is not keyed (pirx db "
         "build --keyed)");
   }
-  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a, plan.version()));
+  if (!keyed && !a.keys.empty()) PIRX_TRY(add_positions(a, plan));
   return {};
 }
 
 /// Says which key was not in the list.
 Result<FetchReport> explain(const GetArguments& a, Result<FetchReport> report) {
-  if (report || report.error().code() != ErrorCode::kOutOfRange || a.unlisted.empty()) return report;
-  return fail(ErrorCode::kOutOfRange, a.unlisted);
+  if (report || report.error().code() != ErrorCode::kOutOfRange || !a.unlisted) return report;
+  return tl::unexpected(*a.unlisted);
 }
 
 /// What each record is of, for its JSON.
