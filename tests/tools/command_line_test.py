@@ -412,6 +412,8 @@ class CommandLine(Servers):
         self.assertIn("cannot read /proc/self/mem", done.stderr)
         run("get", deployment, 1, 2, "-o", self.path / "out", "-q")
         self.assertEqual((self.path / "out/1").read_text(), RECORDS[2])
+        done = run("get", deployment, 3, "-o", self.path / "out", "-q")
+        self.assertIn("out/1 is no record of this look-up", done.stderr)
         # What is wrong with the request, without saying what was wanted.
         done = run("get", deployment, 500, code=3)
         self.assertNotIn("500 ", done.stderr.replace("500 records", ""))

@@ -261,6 +261,10 @@ Result<void> write_records(const GetArguments& a, const FetchReport& report) {
     // Replaced, not written to: a link that lies there would lead elsewhere.
     PIRX_TRY(replace_file(path, as_text(records[i])));
   }
+  const auto next = std::filesystem::path(a.output) / std::to_string(records.size());
+  if (std::filesystem::exists(next, error)) {
+    std::fprintf(stderr, "pirx: %s is no record of this look-up, and stays\n", next.c_str());
+  }
   return {};
 }
 
