@@ -111,12 +111,14 @@ void forget_ended_append(const fs::path& folder, std::uint64_t entries) {
   if (lock && begun && std::strtoull(begun->c_str(), nullptr, 10) < entries) forget_append(folder);
 }
 
-Result<void> visit_entries(const fs::path& path, std::uint64_t count,
+/// Checks every time that the entries make the root of the head: they may have changed since the last time.
+Result<void> visit_entries(const fs::path& path, const TreeHead& head,
                            const std::function<Result<void>(std::uint64_t, const Entry&)>& visit) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return system_error("open", path);
   std::array<std::byte, kEntryBytes> bytes;
-  for (std::uint64_t index = 0; index < count; ++index) {
+  TreeRoot root;
+  for (std::uint64_t index = 0; index < head.tree_size; ++index) {
     if (!file.read(reinterpret_cast<char*>(bytes.data()), bytes.size())) {
       return fail(ErrorCode::kDataLoss, path.string() + " is shorter than the tree head says");
     }
@@ -126,9 +128,11 @@ Result<void> visit_entries(const fs::path& path, std::uint64_t count,
     PIRX_TRY(reader.read(entry.leaf));
     PIRX_ASSIGN(entry.timestamp, reader.get<std::uint64_t>());
     PIRX_ASSIGN(entry.not_after, reader.get<std::uint64_t>());
+    root.add(entry.leaf);
     PIRX_TRY(visit(index, entry));
   }
-  return {};
+  if (head.tree_size == 0 || root.root() == head.root) return {};
+  return fail(ErrorCode::kDataLoss, path.string() + " is damaged: it does not make the signed root");
 }
 
 /// Takes every entry in order and gives (index, entry, record) of each subtree of 2^levels leaves once it is
@@ -222,15 +226,8 @@ Result<Log> Log::open(const fs::path& folder) {
   PIRX_ASSIGN(auto head, parse_tree_head(text));
   PIRX_ASSIGN(const auto key, LogKey::load(public_key_file(folder)));
   PIRX_TRY(key.verify(head));
-  TreeRoot root;
-  PIRX_TRY(visit_entries(entries_file(folder), head.tree_size, [&root](std::uint64_t, const Entry& entry) {
-    root.add(entry.leaf);
-    return Result<void>();
-  }));
-  if (root.root() != head.root) {
-    return fail(ErrorCode::kDataLoss,
-                entries_file(folder).string() + " is damaged: it does not make the signed root");
-  }
+  PIRX_TRY(
+      visit_entries(entries_file(folder), head, [](std::uint64_t, const Entry&) { return Result<void>(); }));
   forget_ended_append(folder, head.tree_size);
   return Log(folder, std::move(head));
 }
@@ -295,7 +292,7 @@ Result<Log::Appended> Log::append(std::span<const Certificate> certificates, std
 }
 
 Result<void> Log::for_each(const std::function<Result<void>(std::uint64_t, const Entry&)>& visit) const {
-  return visit_entries(entries_file(folder_), head_.tree_size, visit);
+  return visit_entries(entries_file(folder_), head_, visit);
 }
 
 Result<MerkleTree> Log::tree() const {

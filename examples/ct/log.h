@@ -57,7 +57,8 @@ class Log {
   /// must not lie before the last head's. Unavailable while another process appends, and after it.
   Result<Appended> append(std::span<const Certificate> certificates, std::uint64_t fill, std::uint64_t now);
 
-  /// Calls visit(index, entry) for every entry until it returns an error.
+  /// Calls visit(index, entry) for every entry until it returns an error. DataLoss, afterwards: the entries
+  /// do not make the tree head any more.
   Result<void> for_each(
       const std::function<Result<void>(std::uint64_t index, const Entry& entry)>& visit) const;
   /// The whole tree in memory, 64 bytes a leaf. InvalidArgument without entries.

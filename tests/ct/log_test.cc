@@ -288,6 +288,26 @@ TEST(Log, DamageIsNoticedAndRemainsAreNot) {
   expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "tree head");
 }
 
+/// What was sound when the log was opened may be damaged when it is read again: nothing is signed over that.
+TEST(Log, EntriesThatChangeMeanwhileAreNotSigned) {
+  const testing::TemporaryFolder folder;
+  auto log = new_log(folder / "log");
+  ASSERT_TRUE(good(log.append({}, 10, 1)));
+  const auto entries = folder / "log/entries", head = folder / "log/head.json";
+  const auto sound = testing::read_file(entries), signed_head = testing::read_file(head);
+  auto damaged = sound;
+  damaged[80 * 4 + 40] ^= std::byte{1};
+  testing::write_file(entries, damaged);
+  expect_error(log.append({}, 11, 2), ErrorCode::kDataLoss, "signed root");
+  EXPECT_EQ(testing::read_file(head), signed_head);
+  expect_error(log.tree(), ErrorCode::kDataLoss, "signed root");
+  expect_error(log.build_database(folder / "db", {.levels = 3}), ErrorCode::kDataLoss, "signed root");
+  EXPECT_FALSE(std::filesystem::exists(folder / "db"));
+  testing::write_file(entries, sound);
+  ASSERT_TRUE(good(log.append({}, 11, 2)));
+  ASSERT_TRUE(good(Log::open(folder / "log")));
+}
+
 TEST(Log, ACrashBehindTheHeadLosesNothingOnceAnOlderHeadIsBack) {
   const testing::TemporaryFolder folder;
   const auto appending = folder / "log/appending", head = folder / "log/head.json";
