@@ -354,6 +354,9 @@ Result<DatabaseReport> Log::build_database(const fs::path& target, const Databas
     // complete.
     proofs.skip_before(geometry.records(), equals_record_of(*old, target));
     PIRX_ASSIGN(update, database::DatabaseUpdate::begin(target));
+    if (update->before().version() != old->version()) {
+      return fail(ErrorCode::kUnavailable, target.string() + " has changed meanwhile: try again");
+    }
   } else {
     if (old != nullptr && old->version().epoch == ~std::uint64_t{0}) {
       return invalid(target.string() + " has the last epoch that there can be: choose another name");
