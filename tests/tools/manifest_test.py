@@ -244,6 +244,38 @@ class Manifests(cl.Servers):
             self.assertEqual(child.returncode, 0)
         self.assertEqual(json.loads(self.target.read_text())["database"]["epoch"], 3)
 
+    def test_what_is_signed_or_made_meanwhile_stays(self):
+        database = self.build()
+        next_epoch = self.path / "next.pirx"
+        cl.run("db", "build", next_epoch, self.record("a\nb\n"), "--from", "lines", "--epoch", 2)
+        manifest = self.sign(database)
+
+        def meanwhile(make, code, *words):
+            """Runs the command; once it waits for the folder's lock, somebody else is done."""
+            folder = os.open(self.path, os.O_RDONLY)
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            with subprocess.Popen([cl.PIRX, "manifest", *map(str, words)], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as child:
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    child.wait(2)
+                make()
+                os.close(folder)
+                _, error = child.communicate(timeout=60)
+                self.assertEqual(child.returncode, code, error)
+                return error
+
+        sign = ("sign", database, "--key", self.key, "--name", "lists", "--out", manifest)
+        both = self.sign(database, "--protocol", "chor", out="both")
+        self.sign(database, "--protocol", "goldberg", "--add", out="both")
+        meanwhile(lambda: manifest.write_bytes(both.read_bytes()), 0, *sign, "--protocol", "download", "--add")
+        self.assertEqual(cl.run("manifest", "show", manifest).stdout.count("parameters "), 3)
+        newer = self.sign(next_epoch, out="newer").read_bytes()
+        self.assertIn("for the later epoch 2", meanwhile(lambda: manifest.write_bytes(newer), WRONG, *sign))
+        self.assertEqual(manifest.read_bytes(), newer)
+        fresh = self.path / "fresh.key"
+        self.assertIn("exists", meanwhile(lambda: fresh.write_text("another's"), WRONG, "key", fresh))
+        self.assertEqual(fresh.read_text(), "another's")
+
     def test_every_kind_of_protocol(self):
         keyed = self.build("keyed.pirx", "--keyed", records=cl.RECORDS[:60])
         plain = self.other_database("plain", cl.RECORDS[:60])

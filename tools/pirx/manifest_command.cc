@@ -26,6 +26,7 @@ struct ManifestArguments {
 
 /// Writes a new key, and beside it the public one in a file of its own.
 Result<void> make_key(const ManifestArguments& a) {
+  PIRX_ASSIGN(const auto lock, lock_folder(a.key));
   for (const auto& file : {a.key, a.key + ".pub"}) {
     PIRX_ASSIGN(const bool there, is_there(file));
     if (there) {
@@ -123,12 +124,15 @@ Result<void> sign(const ManifestArguments& a) {
   PIRX_ASSIGN(const std::shared_ptr<const database::Database> database,
               database::Database::open(a.database.file));
   PIRX_TRY(check_overwritten(out, pin, *database));
-  PIRX_TRY(database->verify());
   PIRX_ASSIGN(const auto told, tell_of(a.database, *protocol, database));
+  PIRX_TRY(database->verify());  // not before its rows are read: they may change then
   Manifest::Spec spec{.geometry = told.geometry,
                       .version = told.version,
                       .served = {{static_cast<std::uint64_t>(protocol->id), told.digest}},
                       .pin = pin};
+  // Another one may have been signed while this took its time.
+  PIRX_ASSIGN(const auto lock, lock_folder(out));
+  PIRX_TRY(check_overwritten(out, pin, *database));
   if (a.add) {
     PIRX_ASSIGN(const auto before, served_before(out, spec));
     spec.served.insert(spec.served.end(), before.begin(), before.end());
