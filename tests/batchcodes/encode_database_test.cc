@@ -620,6 +620,18 @@ TEST(UpdateBuckets, RefusesWhatIsNotTheirs) {
   ASSERT_TRUE(good(last));
   expect_error(update_buckets(**Database::open(folder / "left"), paths(folder / "r", 4), &*last),
                ErrorCode::kInvalidArgument, "another database");
+  // With noise over a field for which none is made any more.
+  ASSERT_TRUE(good(encode_database(**Database::open(folder / "db"), encoding(kTagW48, 2, 0, 2, 4),
+                                   folder / "w", {.only = {0}})));
+  auto header = (*Database::open(folder / "w.1"))->mapping().header;
+  header.layout.bucket->independence = 1;
+  Bytes old = read_file(folder / "w.1");
+  header.content = content_identity(
+      header.layout, ByteSpan(old).subspan(header.layout.checksums.offset, header.layout.checksums.length));
+  std::ranges::copy(encode_header(header), old.begin());
+  pirx::testing::write_file(folder / "w.1", old);
+  expect_error(check_buckets(**Database::open(folder / "db"), std::vector{folder / "w.1"}),
+               ErrorCode::kInvalidArgument, "the words of w48 are too short");
   // Changes that are folded in are not known any more.
   ASSERT_TRUE(good(database::compact_database(folder / "db")));
   expect_error(update_buckets(**Database::open(folder / "db"), paths(folder / "b", 4)),
