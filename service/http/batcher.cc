@@ -230,11 +230,13 @@ double Batcher::seconds_left() const {
 }
 
 double Batcher::urgency(std::size_t queries) const {
+  const double alone = cost_.predict(queries);
   return std::chrono::duration<double>(compute_.now().time_since_epoch()).count() +
-         kPatience * cost_.predict(queries);
+         kPatience * (alone == 0 ? kUnknown * static_cast<double>(queries) : alone);
 }
 
 double Batcher::price_of(std::size_t before, std::size_t queries, double longest) const {
+  if (cost_.predict(queries) == 0) return kUnknown;
   return std::max(0.0, seconds_of(before + queries, longest) - seconds_of(before, longest));
 }
 

@@ -158,6 +158,8 @@ class Batcher {
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
   static constexpr std::size_t kFew = 3;
   static constexpr double kNoLimit = 1e8;  ///< seconds
+  /// While nothing is known: the price of a request, and what each of its queries is taken for in urgency().
+  static constexpr double kUnknown = 0.5;  ///< seconds
   /// Small requests go before larger ones that came before them by so many times what those take.
   static constexpr double kPatience = 2;
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass

@@ -24,14 +24,14 @@ class PassCost {
     qq_ += q * q;
     qt_ += q * seconds;
     slower_ = (1 + slower_) / 2;
-    // The more alike passes are in size, the less they say of what a query adds: differences are noise.
     const double mean = q_ / passes_, t = t_ / passes_, spread = qq_ / passes_ - mean * mean;
-    if (!added_ && spread < kLeastSpread * mean * mean) return;
-    added_ = spread > 0 ? std::clamp((qt_ / passes_ - mean * t) / spread, 0.0, t / mean) : 0;
-    if (!before.added_) return;
-    const double weight = spread / (spread + mean * mean), then = before.at(mean);
     // What was known is scaled to how fast the machine is now.
-    added_ = weight * *added_ + (1 - weight) * (then > 0 ? *before.added_ * t / then : 0);
+    if (const double then = before.at(mean); added_ && then > 0) *added_ *= t / then;
+    // The more alike passes are in size, the less they say of what a query adds: differences are noise.
+    if (spread < kLeastSpread * mean * mean) return;
+    const double added = std::clamp((qt_ / passes_ - mean * t) / spread, 0.0, t / mean);
+    const double weight = added_ ? spread / (spread + mean * mean) : 1;
+    added_ = weight * added + (1 - weight) * added_.value_or(0);
   }
 
   /// A pass was stopped after so many seconds.

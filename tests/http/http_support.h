@@ -69,6 +69,9 @@ class FakeServer : public AnyServer {
   }
 
   std::size_t pass_bytes() const noexcept override { return per_pass; }
+  Bytes sample_request(std::size_t queries) const override {
+    return sample.empty() ? Bytes() : pirx::testing::to_bytes(sample + std::to_string(queries));
+  }
 
   Result<std::size_t> admit(ByteSpan request) const override {
     if (throw_in_admit) throw std::runtime_error("admit");
@@ -144,6 +147,7 @@ class FakeServer : public AnyServer {
   std::size_t most_queries = 9;
   std::size_t max_bytes = 1 << 20;
   std::size_t working_per_query = 0, per_pass = 0;
+  std::string sample;           ///< what a sample begins with; empty: there is none
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long
   std::atomic<std::chrono::milliseconds> delay{0ms}, delay_of_each{0ms};
   std::atomic<std::chrono::milliseconds> delay_of_slow{0ms};  ///< of a pass with a request "slow..."

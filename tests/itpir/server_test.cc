@@ -129,6 +129,15 @@ void expect_refused(const AnyServer& server, const Bytes& request, ErrorCode cod
   EXPECT_EQ(replies.at(0).error().to_string(), admitted.error().to_string());
 }
 
+TYPED_TEST(Server, AnswersItsSample) {
+  for (const std::size_t queries : {1u, 3u}) {
+    const Bytes sample = this->server().sample_request(queries);
+    EXPECT_EQ(this->server().admit(sample).value(), queries);
+    const ByteSpan request = sample;
+    EXPECT_TRUE(this->server().answer({&request, 1}).front().has_value());
+  }
+}
+
 TYPED_TEST(Server, SaysWhatAnsweringTakes) {
   const auto& server = this->server();
   EXPECT_EQ(server.max_queries(), 4096u);

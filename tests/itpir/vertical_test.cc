@@ -250,6 +250,15 @@ TEST_P(Vertical, OneShapeForAllIndices) {
   }
 }
 
+TEST_P(Vertical, AnswersItsSample) {
+  for (const std::size_t queries : {1u, 3u}) {
+    const Bytes sample = servers_[0]->sample_request(queries);
+    EXPECT_EQ(servers_[0]->admit(sample).value(), queries);
+    const ByteSpan request = sample;
+    EXPECT_TRUE(servers_[0]->answer({&request, 1}).front().has_value());
+  }
+}
+
 TEST_P(Vertical, ABatchEqualsItsSinglesAndBadRequestsFailAlone) {
   std::vector<Bytes> requests;
   for (const std::size_t count : {std::size_t{1}, q() + 1, q(), std::size_t{1}}) {
