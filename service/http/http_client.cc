@@ -13,6 +13,8 @@
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -34,6 +36,7 @@
 #include "resolution.h"
 #include "src/base/file.h"
 #include "src/base/process.h"
+#include "tls_messages.h"
 
 namespace pirx::http {
 namespace {
@@ -108,6 +111,20 @@ Result<std::string> read_authorities(const std::string& file) {
   if (count > kMaxAuthorities) {
     return refuse("has more than the " + std::to_string(kMaxAuthorities) + " certificates that it may have");
   }
+  const std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })> pem(
+      BIO_new_mem_buf(text->data(), static_cast<int>(text->size())));
+  for (char *name, *header; pem != nullptr;) {
+    unsigned char* data = nullptr;
+    long size = 0;
+    if (PEM_read_bio(pem.get(), &name, &header, &data, &size) != 1) break;
+    const bool dear =
+        has_curve_of_its_own(as_bytes({reinterpret_cast<char*>(data), static_cast<std::size_t>(size)}));
+    for (void* part : {static_cast<void*>(name), static_cast<void*>(header), static_cast<void*>(data)}) {
+      OPENSSL_free(part);
+    }
+    if (dear) return refuse("has a certificate with an elliptic curve of its own: use one with a name");
+  }
+  ERR_clear_error();
   return text;
 }
 

@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the messages in OpenSSL's message callback.
+// Counts the messages in OpenSSL's message callback, and looks at certificates before OpenSSL does.
 #include "tls_messages.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace pirx::http {
 namespace {
 
+/// Of a message of certificates (RFC 5246 and RFC 8446, section 7.4.2 and 4.4.2), up to the first that is
+/// cut.
+std::size_t count_certificates(ByteSpan message, bool tls_1_3) noexcept {
+  const auto byte = [&](std::size_t at) {
+    return at < message.size() ? std::to_integer<std::size_t>(message[at]) : 0;
+  };
+  std::size_t count = 0, at = 4 + (tls_1_3 ? 1 + byte(4) : 0) + 3;
+  while (at < message.size()) {
+    ++count;
+    at += 3 + (byte(at) << 16 | byte(at + 1) << 8 | byte(at + 2));
+    if (tls_1_3) at += 2 + (byte(at) << 8 | byte(at + 1));
+  }
+  return count;
+}
+
+/// OpenSSL reads the key of each certificate before it looks whether it trusts any.
+void look_at_certificates(unsigned char* bytes, std::size_t size, bool tls_1_3) noexcept {
+  constexpr std::size_t kMost = 16;
+  const ByteSpan message(reinterpret_cast<const std::byte*>(bytes), size);
+  if (count_certificates(message, tls_1_3) <= kMost && !has_curve_of_its_own(message)) return;
+  std::fill(bytes + 4, bytes + std::min<std::size_t>(size, 8), 0xff);  // lengths: OpenSSL refuses it now
+}
+
 /// Messages, of which a record can hold hundreds, and records, of which a message can have thousands. TLS 1.3
 /// says inside of a record what it holds.
-void count(int written, int, int type, const void* bytes, std::size_t size, SSL* tls, void*) noexcept {
+void look(int written, int, int type, const void* bytes, std::size_t size, SSL* tls, void*) noexcept {
   constexpr std::uintptr_t kMost = 128;  // a handshake has ten of each, and a few tickets follow
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   const bool record = type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE;
@@ -18,13 +42,31 @@ void count(int written, int, int type, const void* bytes, std::size_t size, SSL*
   const auto received = reinterpret_cast<std::uintptr_t>(SSL_get_ex_data(tls, index)) + 1;
   SSL_set_ex_data(tls, index, reinterpret_cast<void*>(received));
   if (received > kMost) SSL_set_shutdown(tls, SSL_RECEIVED_SHUTDOWN);
+  if (type == SSL3_RT_HANDSHAKE && size > 4 &&
+      *static_cast<const unsigned char*>(bytes) == SSL3_MT_CERTIFICATE) {
+    // It is the buffer of this connection that OpenSSL reads next, and no constant.
+    look_at_certificates(static_cast<unsigned char*>(const_cast<void*>(bytes)), size,
+                         SSL_version(tls) == TLS1_3_VERSION);
+  }
 }
 
 }  // namespace
 
+bool has_curve_of_its_own(ByteSpan certificates) noexcept {
+  // 1.2.840.10045.1, fieldType of X9.62, of which a curve without a name must say the prime or the
+  // polynomial.
+  constexpr std::uint8_t kFieldType[] = {0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x01};
+  const auto same = [](std::byte a, std::uint8_t b) { return a == std::byte{b}; };
+  return std::search(certificates.begin(), certificates.end(), std::begin(kFieldType), std::end(kFieldType),
+                     same) != certificates.end();
+}
+
 void bound_tls_messages(SSL_CTX* context) noexcept {
-  SSL_CTX_set_msg_callback(context, &count);
+  SSL_CTX_set_msg_callback(context, &look);
   SSL_CTX_set_max_cert_list(context, 16 * 1024);
+#ifdef SSL_OP_NO_RX_CERTIFICATE_COMPRESSION
+  SSL_CTX_set_options(context, SSL_OP_NO_RX_CERTIFICATE_COMPRESSION);  // in which nothing could be seen
+#endif
 }
 
 }  // namespace pirx::http
