@@ -10,6 +10,7 @@ const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
 const KEY_QUERIES = 3;  // that a key takes with a single server
 const DAY = 86_400_000;  // the most that a server takes for a timeout
+const FIELD_TYPE = "\x2a\x86\x48\xce\x3d\x01"; // 1.2.840.10045.1 of X9.62
 const MAX_REFUSAL = 16 * 1024, MAX_AUTHORITIES_BYTES = 1 << 19, MAX_AUTHORITIES = 1000;
 const NODE = Boolean(globalThis.process?.versions?.node);
 
@@ -376,14 +377,21 @@ function authorities(files, name) {
     if (files.fstatSync(file).isFile()) {
       for (let part; size < text.length && (part = files.readSync(file, text, size, text.length - size, null)) > 0;) size += part;
       const read = text.subarray(0, size); // each handshake takes as long as the square of the number of certificates
-      if (size <= MAX_AUTHORITIES_BYTES && read.toString("latin1").split("-----BEGIN ").length - 1 <= MAX_AUTHORITIES) return read;
+      const parts = read.toString("latin1").split("-----BEGIN ").slice(1);
+      // What is between dashes is base64. A certificate with an elliptic curve of its own may take half a second to read.
+      const long = parts.some((part) => {
+        const body = part.split("-----")[1] ?? "";
+        return body.includes(":") || Buffer.from(body, "base64").includes(FIELD_TYPE, 0, "latin1");
+      });
+      if (size <= MAX_AUTHORITIES_BYTES && parts.length <= MAX_AUTHORITIES && !long) return read;
     }
   } catch (error) {
     throw new PirxError("Unavailable", `the ca_file of a server cannot be read: ${error.code}`);
   } finally {
     if (file !== undefined) files.closeSync(file);
   }
-  throw new PirxError("Unavailable", "the ca_file of a server is no file of 512 KiB and 1000 certificates at most");
+  throw new PirxError("Unavailable",
+    "the ca_file of a server is no file of 512 KiB and 1000 certificates at most, all of which name their elliptic curves");
 }
 
 /// Sends a message once and reads the reply, at most as long as a valid one is. `tls`: options of node:https.

@@ -13,6 +13,7 @@ servers take them within a second, and then all connections of the round are end
 from __future__ import annotations
 
 import asyncio
+import base64
 import concurrent.futures
 import contextlib
 import contextvars
@@ -41,6 +42,8 @@ _CONNECT_SECONDS = 10.0
 _LATE_SECONDS = 1.0
 _MAX_AUTHORITIES_BYTES = 1 << 19
 _MAX_AUTHORITIES = 1000
+_MAX_HANDSHAKE = 24 * 1024  # bytes of a server, of which 16 KiB are certificates
+_FIELD_TYPE = bytes.fromhex("2a8648ce3d01")  # 1.2.840.10045.1 of X9.62, in keys on a curve that they define
 _AGAIN_SECONDS = 0.05
 
 _Outcome = Union[bytes, Error]
@@ -237,7 +240,8 @@ class Client:
             assert parts.hostname is not None
             place = _place_of(await connection.open(parts.hostname, parts.port or (443 if secure else 80)))
             if secure:
-                await connection.start_tls(self._contexts[server.ca_file, server.allow_tls_1_2], parts.hostname)
+                work = functools.partial(self._work, threads=f"tls-{message.server}")
+                await connection.start_tls(self._contexts[server.ca_file, server.allow_tls_1_2], parts.hostname, work)
             # Only now: a name that leads to another server's place must take nothing from that server.
             if places.setdefault(place, message.server) != message.server:
                 raise InvalidArgument("is at the same address and port as another server, so nothing was sent to it: one "
@@ -308,6 +312,13 @@ def _authorities(file: str) -> str:
         raise OSError(errno.EINVAL, "no list of certificates: something in it is encrypted, or it is no text")
     if authorities.count("-----BEGIN ") > _MAX_AUTHORITIES:
         raise OSError(errno.EFBIG, f"more than {_MAX_AUTHORITIES} certificates")
+    for part in authorities.split("-----BEGIN ")[1:]:
+        body = part.partition("-----")[2].partition("-")[0]
+        if ":" in body:  # a header, which OpenSSL skips
+            raise OSError(errno.EINVAL, "a certificate with a header: leave it out")
+        with contextlib.suppress(ValueError):  # what is no base64 is no certificate
+            if _FIELD_TYPE in base64.b64decode(body + "=="):
+                raise OSError(errno.EINVAL, "a certificate with an elliptic curve of its own: use one with a name")
     return authorities
 
 
@@ -420,9 +431,12 @@ class _Connection:
                 failed = failed or error
         raise failed or OSError("the name has no address")
 
-    async def start_tls(self, context: ssl.SSLContext, name: str) -> None:
+    async def start_tls(self, context: ssl.SSLContext, name: str,
+                        work: Callable[[Callable[[], _T]], asyncio.Future[_T]]) -> None:
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
-        await self._step(self._tls.do_handshake)
+        # OpenSSL reads the keys of all certificates before it trusts any, and may take half a second for each. So that happens
+        # in a thread, and only as many bytes of them are read as the other clients read.
+        await self._step(self._tls.do_handshake, work, _MAX_HANDSHAKE)
 
     async def write(self, data: bytes) -> None:
         assert self._socket is not None
@@ -481,17 +495,22 @@ class _Connection:
             raise asyncio.IncompleteReadError(b"", None)
         return data
 
-    async def _step(self, step: Callable[[], _T]) -> _T:
-        """A step of TLS, which may need bytes of the server, and whose own bytes are sent."""
+    async def _step(self, step: Callable[[], _T], work: Optional[Callable[[Callable[[], _T]], asyncio.Future[_T]]] = None,
+                    most: Optional[int] = None) -> _T:
+        """A step of TLS, which may need `most` bytes of the server, and whose own bytes are sent."""
         assert self._socket is not None
+        received = 0
         while True:
             try:
-                done = step()
+                done = step() if work is None else await work(step)
             except ssl.SSLWantReadError:
                 await self._flush()
                 # A server that sends messages without end must not hold the loop, whose deadlines end it.
-                data = await self._loop.sock_recv(self._socket, 1 << 15)
+                data = await self._loop.sock_recv(self._socket, 1 << 13)
                 await asyncio.sleep(0)
+                received += len(data)
+                if most is not None and received > most:
+                    raise DataLoss(f"sends more than {most} bytes before TLS has begun")
                 if data:
                     self._incoming.write(data)
                 else:

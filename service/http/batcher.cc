@@ -81,13 +81,14 @@ void Batcher::measure(const AnyServer& server) noexcept try {
     const ByteSpan request = sample;
     const std::string_view nobody;
     const auto start = compute_.now();
-    TimeLimit limit(start + duration(queries > kFew ? kOverrun * longest : kNoLimit));
+    TimeLimit limit(start + duration(longest));
     const auto replies = answer_all(server, {&request, 1}, {&nobody, 1});
     const double seconds = std::chrono::duration<double>(compute_.now() - start).count();
-    if (std::exchange(first, false)) continue;
-    if (!limit.reached() && !replies.front()) return;
-    cost_.learn(queries, seconds);  // of one that was stopped, too: then it takes as long at least
-    if (queries > kFew && seconds > kMeasured) return;
+    const bool stopped = limit.reached();
+    if (!stopped && !replies.front()) return;
+    if (!first) cost_.learn(queries, seconds);  // of a pass that was stopped, too: it takes as long at least
+    if (stopped || (queries > kFew && seconds > kMeasured)) return;
+    first = false;
   }
 } catch (const std::bad_alloc&) {  // then requests show it
 }

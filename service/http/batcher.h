@@ -42,7 +42,8 @@ class Batcher {
   /// Lets the batch that computes finish; the requests still queued are refused (Unavailable).
   ~Batcher();
 
-  /// Makes a few passes, to learn what passes of this server take. Before the first request.
+  /// Makes a few passes, to learn what passes of this server take. Before the first request. Takes three or
+  /// four times as long as a pass is planned for, at most.
   void measure(const AnyServer& server) noexcept;
 
   /// Queues a request that `server` admitted with `queries`; `lease` covers its bytes. That server answers

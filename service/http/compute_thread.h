@@ -168,7 +168,7 @@ class ComputeThread {
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
   bool picking_ = false;
-  Clock::time_point early_since_{};  ///< since the last pass that began with one, or since one waits
+  Clock::time_point early_since_ = now();  ///< since the last pass that began with one, or since one waits
   bool early_waits_ = false;
   std::shared_ptr<Seat> running_;
   Clock::time_point running_until_{};  ///< predicted

@@ -25,7 +25,6 @@ class Hosted {
         batcher_(database.queue, named(log), metrics_, compute) {
     auto parameters = database.server->parameters();
     replace(std::move(database.server), std::move(parameters), std::move(database.manifest));
-    batcher_.measure(*epoch_->server);
   }
 
   const std::string& name() const noexcept { return name_; }

@@ -1056,6 +1056,22 @@ TEST(Batcher, OneSlowPassDoesNotRefuseEveryoneForEver) {
   EXPECT_GE(refused, 3);
 }
 
+// It shows whether the prediction is wrong, at the cost of nobody.
+TEST(Batcher, SomeOfWhatIsHopelessIsTriedWhereNobodyElseWaits) {
+  Rig rig(patient(1ms, 256, 10));
+  rig.teach(300ms);
+  const auto taken = [&] {
+    int count = 0;
+    for (int i = 0; i < 4; ++i) count += rig.submit("x", 1, {"a", Clock::now() + 100ms}).has_value();
+    return count;
+  };
+  {
+    const Others others(rig, 1, 1ms, false, 1);
+    EXPECT_EQ(taken(), 0);
+  }
+  EXPECT_EQ(taken(), 1);
+}
+
 TEST(Batcher, APassOfMoreThanTheLongestWaitIsRefusedToWhoWouldWait) {
   auto limits = patient(1ms, 1, 10);
   limits.max_queue_time = 1ms;
@@ -1143,6 +1159,8 @@ TEST(PassCost, StoppedPassesMakeOthersSmallerUntilSomeAreNot) {
   cost.note_stopped(64, 1);
   EXPECT_NEAR(cost.predict_carefully(64), 2 * 0.74, 1e-9);
   EXPECT_NEAR(cost.predict(64), 0.74, 1e-9);
+  cost.learn(32, 0.42);
+  EXPECT_NEAR(cost.predict_carefully(64), 1.5 * 0.74, 1e-9);
   for (int i = 0; i < 10; ++i) cost.learn(32, 0.42);
   EXPECT_NEAR(cost.predict_carefully(64), 0.74, 0.01);
   PassCost first;

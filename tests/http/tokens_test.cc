@@ -309,7 +309,7 @@ TEST(ClientCertificates, LongChainsAreRefusedUnread) {
       bytes += i2d_X509(own, nullptr);
     }
   };
-  lengthen_to(8 * 1024);
+  lengthen_to(4 * 1024);
   EXPECT_TRUE(answered());
   lengthen_to(20 * 1024);
   EXPECT_FALSE(answered());

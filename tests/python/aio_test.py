@@ -5,6 +5,7 @@ HTTP. The look-up ends when the retrieval has what it needs."""
 import asyncio
 import concurrent.futures
 import contextlib
+import functools
 import gc
 import hashlib
 import json
@@ -330,7 +331,8 @@ class Asyncio(Served, unittest.IsolatedAsyncioTestCase):
             connection = pirx.aio._Connection()
             await connection.open("127.0.0.1", listener.getsockname()[1])
             if secure:
-                await connection.start_tls(context, "127.0.0.1")
+                work = functools.partial(asyncio.get_running_loop().run_in_executor, None)
+                await connection.start_tls(context, "127.0.0.1", work)
             writing = asyncio.ensure_future(connection.write(message))
             done, _ = await asyncio.wait([writing], timeout=0.5)
             self.assertFalse(done)  # the server reads nothing, so all cannot have been written

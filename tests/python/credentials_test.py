@@ -4,9 +4,12 @@
 import asyncio
 import hashlib
 import json
+import ssl
 import subprocess
+import threading
 import time
 import unittest
+from unittest import mock
 
 from support import RECORDS, Served, pirx
 
@@ -119,6 +122,38 @@ class Known(Served):
         # A key under a password is not asked for on the terminal.
         self.refused(pirx.Error, "locked.key|no trusted TLS", self.by_certificate, tls_cert=self.path / "client.pem",
                      tls_key=self.path / "locked.key")
+
+    # OpenSSL takes half a second for the key of some certificates, which it reads before it trusts them.
+    def test_certificates_that_take_long_hold_up_no_event_loop(self):
+        shaking = set()
+
+        class Shaking(ssl.SSLObject):
+            def do_handshake(self):
+                shaking.add(threading.current_thread())
+                super().do_handshake()
+
+        mine = {"tls_cert": self.path / "client.pem", "tls_key": self.path / "client.key"}
+        with mock.patch.object(ssl.SSLContext, "sslobject_class", Shaking):
+            self.assertEqual(self.both(self.by_certificate, **mine), RECORDS[7])
+        self.assertTrue(shaking)
+        self.assertNotIn(threading.main_thread(), shaking)
+
+        one = (self.path / "server.pem").read_text()
+        self.file("chain.pem", 100 * one)
+        long = self.deployment("https", lambda number: ["--tls-cert", str(self.path / "chain.pem"), "--tls-key",
+                                                        str(self.path / "server.key")])
+        self.refused(pirx.Error, "before TLS has begun|no trusted TLS", long)
+
+    def test_an_authority_with_a_curve_of_its_own(self):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-pkeyopt",
+                        "ec_param_enc:explicit", "-nodes", "-keyout", "own.key", "-out", "own.pem", "-subj", "/CN=own"],
+                       check=True, capture_output=True, cwd=self.path)
+        self.file("both.pem", (self.path / "ca.pem").read_text() + (self.path / "own.pem").read_text())
+        content = json.loads(self.by_token_text)
+        for server in content["servers"]:
+            server.update(url=server["url"].replace("http:", "https:"), ca_file="both.pem")
+        self.refused(pirx.InvalidArgument, "an elliptic curve of its own",
+                     pirx.Deployment.parse(json.dumps(content), folder=self.path))
 
     def test_what_callers_do_wrong(self):
         for kind, pattern, options in (

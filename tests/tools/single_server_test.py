@@ -329,7 +329,7 @@ class SingleServer(command_line_test.Servers):
             keys = self.path / "keys.tsv"
             keys.write_text(run("db", "list", self.path / f"{protocol}.59", "--limit", 1).stdout)
             words = ("get", self.at(before, liar.url), "--positions", keys, *weak, "--key")
-            self.assertIn("'key1' is not in", run(*words, "key1", code=3).stderr)
+            self.assertIn("has 1 of the database's 59 positions", run(*words, "key1", code=4).stderr)
             self.assertEqual([len(query) for query in liar.queries], seen[0])
             liar.stop()
 

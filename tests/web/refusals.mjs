@@ -162,11 +162,16 @@ for (const [file, reasons] of [["", [STATUS.indexOf("Unavailable")]], ["none.pem
 }
 resumed.length = 0;
 writeFileSync(`${folder}/many.pem`, "-----BEGIN CERTIFICATE-----\n".repeat(1001));
-for (const file of ["missing.pem", "", "many.pem", "/dev/zero", "/proc/self/pagemap"]) {
+// A key on an elliptic curve that its certificate defines, before OpenSSL looks at it, and what would hide it.
+const own = `${Buffer.from("302c020101302006072a8648ce3d0101", "hex").toString("base64")}\n-----END CERTIFICATE-----\n`;
+writeFileSync(`${folder}/own.pem`, `${cert}-----BEGIN CERTIFICATE-----\n${own}`);
+writeFileSync(`${folder}/header.pem`, `${cert}-----BEGIN CERTIFICATE-----\na: header\n\n${own}`);
+const unusable = ["missing.pem", "", "many.pem", "own.pem", "header.pem", "/dev/zero", "/proc/self/pagemap"];
+for (const file of unusable) {
   ca_file = file.startsWith("/") ? file : `${folder}/${file}`;
   await assert.rejects(look_up("", { refusing: 0 }), { code: "Unavailable", message: /ca_file/ });
 }
-assert.equal(freed, 5);
+assert.equal(freed, unusable.length);
 ca_file = `${folder}/cert.pem`;
 delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
 for (let i = 0; i < 3; ++i) assert.deepEqual((await look_up(refusal("Internal"), { refusing: 0 })).servers[2].outcome, "ok");
