@@ -266,7 +266,7 @@ std::size_t Batcher::most_queries(double longest) const {
   std::size_t most = 1, more = limits_.batch_max;
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
-    if (cost_.predict_carefully(middle) > longest) {
+    if (cost_.predict_hopefully(middle) > longest) {
       more = middle - 1;
     } else {
       most = middle;

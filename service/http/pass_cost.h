@@ -28,16 +28,21 @@ class PassCost {
     // What was known is scaled to how fast the machine is now.
     if (const double then = before.at(mean); added_ && then > 0) *added_ *= t / then;
     // The more alike passes are in size, the less they say of what a query adds: differences are noise.
-    if (spread < kLeastSpread * mean * mean) return;
+    if (spread < kLeastSpread * mean * mean) {
+      hope_ *= kHope;
+      return;
+    }
     const double added = std::clamp((qt_ / passes_ - mean * t) / spread, 0.0, t / mean);
     const double weight = added_ ? spread / (spread + mean * mean) : 1;
     added_ = weight * added + (1 - weight) * added_.value_or(0);
+    hope_ = *added_ > 0 ? std::min(1.0, added / *added_) : 1;  // what passes of late say
   }
 
   /// A pass was stopped after so many seconds.
   void note_stopped(std::size_t queries, double seconds) noexcept {
     if (passes_ == 0) learn(queries, seconds);
     if (predict(queries) <= seconds) slower_ = std::min(2 * slower_, kMostSlower);
+    hope_ = 1;
   }
 
   /// Seconds of a pass of so many queries; 0 before the first pass.
@@ -45,6 +50,13 @@ class PassCost {
 
   /// Twice that after a pass that took longer and was stopped, until others show that they do not.
   double predict_carefully(std::size_t queries) const noexcept { return slower_ * predict(queries); }
+
+  /// The same, but the longer all passes have been alike in size, the less are more queries believed to add,
+  /// for up to twice as many. Otherwise passes that are cut for a wrong belief would never correct it.
+  double predict_hopefully(std::size_t queries) const noexcept {
+    const double q = passes_ == 0 ? 0 : q_ / passes_, more = static_cast<double>(queries) - q;
+    return slower_ * (predict(queries) - (1 - hope_) * added_.value_or(0) * std::clamp(more, 0.0, q));
+  }
 
  private:
   double at(double queries) const noexcept {
@@ -59,8 +71,10 @@ class PassCost {
   static constexpr double kMemory = 0.9;            ///< what a pass counts for after the next one
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
   static constexpr double kMostSlower = 64;
+  static constexpr double kHope = 0.99;  ///< of what was believed, after another pass like those before
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<double> added_;  ///< seconds for each query
+  double hope_ = 1;              ///< the part of that which more queries than of late are taken to add
   double slower_ = 1;
 };
 

@@ -1151,6 +1151,23 @@ TEST(PassCost, SmallPassesHardlyChangeWhatAQueryAdds) {
   EXPECT_GT(cost.predict(33), 2.1);
 }
 
+// Or one slow pass at the start, and passes that are cut for it, would leave a crowd without answers for
+// ever.
+TEST(PassCost, WhatIsNeverTriedIsBelievedLessAndLess) {
+  PassCost cost;
+  EXPECT_EQ(cost.predict_hopefully(3), 0);
+  cost.learn(1, 2.2);
+  cost.learn(3, 3.4);  // was slow
+  for (int i = 0; i < 20; ++i) cost.learn(3, 2.26);
+  EXPECT_GT(cost.predict_hopefully(6), 2.6);
+  for (int i = 0; i < 180; ++i) cost.learn(3, 2.26);
+  EXPECT_LT(cost.predict_hopefully(6), 2.4);
+  EXPECT_GT(cost.predict(6), 2.6) << "prices do not change";
+  EXPECT_GT(cost.predict_hopefully(12), cost.predict_hopefully(6) + 0.5) << "for up to twice as many";
+  cost.note_stopped(6, 1);
+  EXPECT_EQ(cost.predict_hopefully(6), cost.predict(6));
+}
+
 TEST(PassCost, StoppedPassesMakeOthersSmallerUntilSomeAreNot) {
   PassCost cost;
   for (const std::size_t q : {1u, 64u}) cost.learn(q, 0.1 + 0.01 * static_cast<double>(q));
