@@ -266,7 +266,7 @@ std::size_t Batcher::most_queries(double longest) const {
   std::size_t most = 1, more = limits_.batch_max;
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
-    if (cost_.predict_hopefully(middle) > longest) {
+    if (cost_.predict_hopefully(middle) > longest || middle > cost_.room()) {
       more = middle - 1;
     } else {
       most = middle;
@@ -325,7 +325,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  const bool too_many = queries > kFew && cost_.predict_carefully(queries) > longest;
+  const bool too_many = queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room());
   const bool fits = !too_many && before <= wait && end <= useful.count();
   // Only a pass corrects what is known of passes: of those that an idle server would refuse, some are let in.
   const bool all_idle = idle && left.count() > 0 && compute_.others_that_compute(*seat_).wait == 0;

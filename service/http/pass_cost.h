@@ -23,7 +23,7 @@ class PassCost {
     t_ += seconds;
     qq_ += q * q;
     qt_ += q * seconds;
-    slower_ = (1 + slower_) / 2;
+    room_ = std::min(std::max(1.05 * room_, 2 * q >= room_ ? 1.5 * q : 0), kAll);
     const double mean = q_ / passes_, t = t_ / passes_, spread = qq_ / passes_ - mean * mean;
     // What was known is scaled to how fast the machine is now.
     if (const double then = before.at(mean); added_ && then > 0) *added_ *= t / then;
@@ -41,21 +41,22 @@ class PassCost {
   /// A pass was stopped after so many seconds.
   void note_stopped(std::size_t queries, double seconds) noexcept {
     if (passes_ == 0) learn(queries, seconds);
-    if (predict(queries) <= seconds) slower_ = std::min(2 * slower_, kMostSlower);
+    if (predict(queries) <= seconds) room_ = static_cast<double>(queries) / 2;
     hope_ = 1;
   }
 
   /// Seconds of a pass of so many queries; 0 before the first pass.
   double predict(std::size_t queries) const noexcept { return at(static_cast<double>(queries)); }
 
-  /// Twice that after a pass that took longer and was stopped, until others show that they do not.
-  double predict_carefully(std::size_t queries) const noexcept { return slower_ * predict(queries); }
+  /// Half as many as in a pass that took longer than predicted and was stopped, and more with each that is
+  /// not.
+  std::size_t room() const noexcept { return static_cast<std::size_t>(room_); }
 
-  /// The same, but the longer all passes have been alike in size, the less are more queries believed to add,
-  /// for up to twice as many. Otherwise passes that are cut for a wrong belief would never correct it.
+  /// As predict(), but the longer all passes have been alike in size, the less are more queries believed to
+  /// add, for up to twice as many. Otherwise passes that are cut for a wrong belief would never correct it.
   double predict_hopefully(std::size_t queries) const noexcept {
     const double q = passes_ == 0 ? 0 : q_ / passes_, more = static_cast<double>(queries) - q;
-    return slower_ * (predict(queries) - (1 - hope_) * added_.value_or(0) * std::clamp(more, 0.0, q));
+    return predict(queries) - (1 - hope_) * added_.value_or(0) * std::clamp(more, 0.0, q);
   }
 
  private:
@@ -70,12 +71,12 @@ class PassCost {
 
   static constexpr double kMemory = 0.9;            ///< what a pass counts for after the next one
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
-  static constexpr double kMostSlower = 64;
+  static constexpr double kAll = 1e9;               ///< queries; as many as one likes
   static constexpr double kHope = 0.99;  ///< of what was believed, after another pass like those before
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<double> added_;  ///< seconds for each query
   double hope_ = 1;              ///< the part of that which more queries than of late are taken to add
-  double slower_ = 1;
+  double room_ = kAll;
 };
 
 }  // namespace pirx::http
