@@ -506,7 +506,7 @@ class _Connection:
             except ssl.SSLWantReadError:
                 await self._flush()
                 # A server that sends messages without end must not hold the loop, whose deadlines end it.
-                data = await self._loop.sock_recv(self._socket, 1 << 13)
+                data = await self._loop.sock_recv(self._socket, 1 << 15)
                 await asyncio.sleep(0)
                 received += len(data)
                 if most is not None and received > most:

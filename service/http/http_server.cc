@@ -166,7 +166,7 @@ struct HttpServer::Impl {
       databases.push_back(std::make_unique<Hosted>(std::move(database), host.log, compute));
       host.databases.push_back(databases.back().get());
     }
-    // Where there are many slow ones, requests show it of the others.
+    // For five seconds. What passes over the databases that are left take, the first requests will show.
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     for (const auto& database : databases) {
       if (std::chrono::steady_clock::now() < until) database->batcher().measure(*database->epoch()->server);

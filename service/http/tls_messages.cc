@@ -8,8 +8,8 @@
 namespace pirx::http {
 namespace {
 
-/// Of a message of certificates (RFC 5246 and RFC 8446, section 7.4.2 and 4.4.2), up to the first that is
-/// cut.
+/// How many certificates a Certificate message has (RFC 5246, section 7.4.2; RFC 8446, section 4.4.2), with
+/// the last one, if it is cut off.
 std::size_t count_certificates(ByteSpan message, bool tls_1_3) noexcept {
   const auto byte = [&](std::size_t at) {
     return at < message.size() ? std::to_integer<std::size_t>(message[at]) : 0;
@@ -23,12 +23,13 @@ std::size_t count_certificates(ByteSpan message, bool tls_1_3) noexcept {
   return count;
 }
 
-/// OpenSSL reads the key of each certificate before it looks whether it trusts any.
+/// OpenSSL is about to read the key of each certificate, and only then looks whether it trusts any. Where
+/// that could take long, this spoils the message, so that OpenSSL refuses it instead.
 void look_at_certificates(unsigned char* bytes, std::size_t size, bool tls_1_3) noexcept {
   constexpr std::size_t kMost = 16;
   const ByteSpan message(reinterpret_cast<const std::byte*>(bytes), size);
   if (count_certificates(message, tls_1_3) <= kMost && !has_curve_of_its_own(message)) return;
-  std::fill(bytes + 4, bytes + std::min<std::size_t>(size, 8), 0xff);  // lengths: OpenSSL refuses it now
+  std::fill(bytes + 4, bytes + std::min<std::size_t>(size, 8), 0xff);  // the length of the list
 }
 
 /// Messages, of which a record can hold hundreds, and records, of which a message can have thousands. TLS 1.3
@@ -44,7 +45,7 @@ void look(int written, int, int type, const void* bytes, std::size_t size, SSL* 
   if (received > kMost) SSL_set_shutdown(tls, SSL_RECEIVED_SHUTDOWN);
   if (type == SSL3_RT_HANDSHAKE && size > 4 &&
       *static_cast<const unsigned char*>(bytes) == SSL3_MT_CERTIFICATE) {
-    // It is the buffer of this connection that OpenSSL reads next, and no constant.
+    // The bytes are OpenSSL's own buffer of this connection, which it reads next, and are no constant.
     look_at_certificates(static_cast<unsigned char*>(const_cast<void*>(bytes)), size,
                          SSL_version(tls) == TLS1_3_VERSION);
   }

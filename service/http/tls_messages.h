@@ -8,8 +8,9 @@
 
 namespace pirx::http {
 
-/// Whether a key in these certificates (DER) may be on an elliptic curve that they define, in place of one
-/// with a name. OpenSSL may take half a second to read such a key. Nobody else's certificates have them.
+/// Whether a key in these certificates (DER) may be on an elliptic curve that the certificate itself defines
+/// by its prime and coefficients. OpenSSL may take half a second to read such a key. Certificates of real
+/// authorities have named curves, such as P-256.
 bool has_curve_of_its_own(ByteSpan certificates) noexcept;
 
 /// Takes each connection of this context for closed once its peer has sent more messages and records that are

@@ -397,7 +397,7 @@ struct Crowd {
 enum class Of { kMany, kManyBesideOthers, kOne };
 bool crowds(Cost cost, double load, Of of, double noise) {
   const bool beside = of == Of::kManyBesideOthers;
-  constexpr double kPass = 10.0 / 3;  // the longest where nobody else waits
+  constexpr double kPass = 10.0 / 3;  // seconds; what passes of that length answer is the measure
   const double most = std::min(256.0, (kPass - cost.base) / cost.each),
                capacity = most / (cost.base + most * cost.each);
   World world;

@@ -114,7 +114,8 @@ std::string to_text(const LogEvent& event);
 /// while others wait.
 class HttpServer {
  public:
-  /// Binds the address and loads the TLS files. InvalidArgument: an option is wrong. Unavailable: the address
+  /// Binds the address and loads the TLS files. Before that it makes some passes over each database, to know
+  /// how long they take: some seconds at most. InvalidArgument: an option is wrong. Unavailable: the address
   /// is in use. Unauthenticated: the key or a certificate is wrong.
   static Result<HttpServer> create(std::shared_ptr<const AnyServer> server, const HttpServerOptions& options,
                                    LogSink log);
