@@ -81,6 +81,26 @@ TEST_F(WorkFolderTest, GoesWithASignal) {
   EXPECT_EQ(left(), 0u);
 }
 
+TEST_F(WorkFolderTest, EndsByTheSignalThoughTheObjectGoesMeanwhile) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto folder = WorkFolder::create({});
+    if (!folder) _exit(1);
+    const auto path = (*folder)->path();
+    for (int i = 0; i < 1000; ++i) std::ofstream(path / std::to_string(i)) << i;  // removed in milliseconds
+    const auto all = fs::last_write_time(path);
+    kill(getpid(), SIGINT);
+    std::error_code error;
+    while (fs::last_write_time(path, error) == all && !error) continue;
+    folder->reset();  // as after an error, which a build has whose files go
+    _exit(2);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+  EXPECT_EQ(left(), 0u);
+}
+
 TEST_F(WorkFolderTest, IsKeptUnderItsName) {
   const auto kept = scratch_.path() / "kept";
   {

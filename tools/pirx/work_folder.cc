@@ -63,8 +63,8 @@ WorkFolder::WorkFolder(fs::path path, fs::path kept, const sigset_t& signals)
 }
 
 WorkFolder::~WorkFolder() {
-  ending_ = true;
-  pthread_kill(waiter_.native_handle(), SIGTERM);
+  // After a signal the process ends by that one: another would compete with it.
+  if (!ending_.exchange(true)) pthread_kill(waiter_.native_handle(), SIGTERM);
   waiter_.join();
   remove();
   pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
@@ -73,7 +73,7 @@ WorkFolder::~WorkFolder() {
 void WorkFolder::wait() noexcept {
   int signal = 0;
   sigwait(&signals_, &signal);
-  if (ending_) return;
+  if (ending_.exchange(true)) return;
   remove();
   std::signal(signal, SIG_DFL);
   pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);

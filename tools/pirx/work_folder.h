@@ -38,7 +38,7 @@ class WorkFolder {
   std::filesystem::path path_;  ///< changed by keep() only
   const std::filesystem::path temporary_, kept_;
   const sigset_t signals_;
-  std::atomic<bool> ending_{false};
+  std::atomic<bool> ending_{false};  ///< by the destructor or by a signal, which comes first
   std::thread waiter_;  ///< last: it starts when everything else exists
 };
 
