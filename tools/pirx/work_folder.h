@@ -39,7 +39,7 @@ class WorkFolder {
   const std::filesystem::path temporary_, kept_;
   const sigset_t signals_;
   std::atomic<bool> ending_{false};  ///< by the destructor or by a signal, which comes first
-  std::thread waiter_;  ///< last: it starts when everything else exists
+  std::thread waiter_;               ///< last: it starts when everything else exists
 };
 
 }  // namespace pirx::cli
