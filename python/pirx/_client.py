@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import enum
-import math
 import operator
 import os
 import threading
@@ -26,7 +25,6 @@ Wish = Union[str, bytes, SupportsIndex]
 Believe = Callable[[List[Optional[bytes]]], bool]
 """Says whether these can be the records that were asked for, in the order asked for. None: no such key."""
 
-_KEY_QUERIES = 3  # that a key takes with a single server
 _Self = TypeVar("_Self", bound="_Handle")
 
 
@@ -449,8 +447,8 @@ class Client(_Handle):
         if (tls_cert is None) != (tls_key is None):
             raise InvalidArgument("a certificate needs its key: give tls_cert and tls_key, or neither")
         tokens = _tokens(token)
-        self._certificate = _file_name("tls_cert", tls_cert), _file_name("tls_key", tls_key)
-        shown = CCredentials(tokens, len(tokens or b""), _file_name("token_file", token_file), *self._certificate)
+        shown = CCredentials(tokens, len(tokens or b""), _file_name("token_file", token_file),
+                             _file_name("tls_cert", tls_cert), _file_name("tls_key", tls_key))
         raw = ctypes.c_void_p()
         check(library.pirx_client_create_with(deployment._use(), None if protocol is None else protocol.encode(), texts,
                                               len(pairs), ctypes.byref(shown), ctypes.byref(raw)))
@@ -465,7 +463,6 @@ class Client(_Handle):
             addresses.append(Address(text_of(server.origin), text_of(server.path), text_of(server.ca_file),
                                      bool(server.allow_tls_1_2)))
         self.servers = tuple(addresses)
-        self.deadline: float = wanted.deadline / 1000 or (10 if len(addresses) > 1 else 600)
 
     def get(self, wish: Wish) -> Optional[bytes]:
         """The record with this key, or at this position. None: the database has no record with this key. Where only one
@@ -506,10 +503,14 @@ class Client(_Handle):
     def look_up(self, wishes: Iterable[Wish], *, believe: Optional[Believe] = None) -> Answer:
         """Looks 1 to 256 records up together, and tells what the answer rests on. `believe` replaces the client's.
         Raises as get() does."""
-        array, chosen, answer = self._array(listed(wishes)), believe or self._believe, ctypes.c_void_p()
+        return self._look_up(listed(wishes), believe)
+
+    def _look_up(self, wishes: Sequence[Wish], believe: Optional[Believe], stop: Optional[Callable[[], bool]] = None) -> Answer:
+        """`stop` says whether the look-up should end, and is asked about every 50 milliseconds."""
+        array, chosen, answer = self._array(wishes), believe or self._believe, ctypes.c_void_p()
         self._use()
         try:
-            self._wait(array, len(array), None if chosen is None else _Belief(chosen), answer)
+            self._wait(array, len(array), None if chosen is None else _Belief(chosen), answer, stop)
             return self._read(answer)
         finally:
             library.pirx_answer_free(answer)
@@ -518,14 +519,18 @@ class Client(_Handle):
         """Begins a look-up whose messages the caller moves."""
         return Retrieval(self, wishes, believe=believe)
 
-    def _wait(self, wishes: Any, count: int, belief: Optional[_Belief], answer: ctypes.c_void_p) -> None:
+    def _wait(self, wishes: Any, count: int, belief: Optional[_Belief], answer: ctypes.c_void_p,
+              stop: Optional[Callable[[], bool]] = None) -> None:
         """Looks up over the library's connections. The library lets the messages of one look-up wait for another's; nothing
         waits for a look-up that is being decoded, as servers would see how long that takes."""
-        watched = threading.get_ident() == threading.main_thread().ident
+        watched = stop is None and threading.get_ident() == threading.main_thread().ident
         options = self._usual_watched if watched else self._usual
-        if belief is not None:
+        if belief is not None or stop is not None:
             own = COptions.from_buffer_copy(self._watched if watched else self._options)
-            own.believe = belief.function
+            if belief is not None:
+                own.believe = belief.function
+            if stop is not None:
+                own.stop = STOP(lambda _: stop())
             options = ctypes.byref(own)
         status = self._call(self._raw, wishes, count, options, ctypes.byref(answer))
         if watched:
@@ -542,14 +547,6 @@ class Client(_Handle):
             keys = [_key(wish) for wish in wishes]
             return (CBytes * len(keys))(*[CBytes(key, len(key)) for key in keys])
         return (ctypes.c_uint64 * len(wishes))(*[_position(wish) for wish in wishes])
-
-    def _tokens(self) -> List[str]:
-        """The token for each server, empty if it has none."""
-        token, found = ctypes.c_char_p(), []
-        for number in range(len(self.servers)):
-            check(library.pirx_client_token(self._use(), number, ctypes.byref(token)))
-            found.append((token.value or b"").decode("ascii"))
-        return found
 
     def _read(self, answer: ctypes.c_void_p) -> Answer:
         """Copies an answer."""
@@ -572,7 +569,7 @@ class Client(_Handle):
 
 
 class Retrieval(_Handle):
-    """One look-up in progress, for callers who move its messages themselves, as pirx.aio does. It opens no socket. One
+    """One look-up in progress, for callers who move its messages themselves. It opens no socket. One
     thread at a time may use it. docs/c_interface.md has the loop and the rules that keep a look-up private.
 
     `believe` and the limits are the client's."""
@@ -595,9 +592,6 @@ class Retrieval(_Handle):
         raw = ctypes.c_void_p()
         check(begin(client._use(), array, len(array), options, ctypes.byref(raw)))
         self._own(raw)
-        # For all rounds. A single server decides how many there are, and could be just in time in each.
-        self._seconds = (math.inf if len(client.servers) > 1 else
-                         client.deadline * (1 + len(array) * (_KEY_QUERIES if client.keyed else 1)))
 
     def next(self) -> Message:
         """Says what to do next: with SEND, send the message; with RECEIVE, wait for a reply and hand it in; with FINISH,

@@ -73,7 +73,6 @@ _STATUS: dict[str, list[Any]] = {
     "pirx_client_warning": [_HANDLE, POINTER(c_char_p)],
     "pirx_client_servers": [_HANDLE, _SIZE],
     "pirx_client_server": [_HANDLE, c_size_t, POINTER(CServer)],
-    "pirx_client_token": [_HANDLE, c_size_t, POINTER(c_char_p)],
     "pirx_client_free": [_HANDLE],
     "pirx_options_init": [POINTER(COptions), c_size_t],
     "pirx_retrieval_begin_positions": [_HANDLE, POINTER(c_uint64), c_size_t, POINTER(COptions), _NEW],
