@@ -70,10 +70,8 @@ Result<void> read_whole(const OpenedFile& opened, const fs::path& file, std::uin
   }
   data.resize(size + 1);  // One more, to see that the file ends.
   PIRX_ASSIGN(const std::size_t count, read_full(opened.fd.get(), data, file));
-  if (count != size)
-    return fail(ErrorCode::kDataLoss, printable(file.native()) + ": the file changed while it was read");
   data.resize(size);
-  return {};
+  return check_unchanged(opened, count, file);
 }
 
 Result<LeftOut> add_folder(const fs::path& folder, DatabaseBuilder& builder, HiddenFiles hidden) {
@@ -144,7 +142,7 @@ Result<void> add_fixed(const fs::path& file, std::uint64_t record_bytes, Databas
         return with_path(file, added.error());
       }
     }
-    if (count < buffer.size()) return {};
+    if (count < buffer.size()) return check_unchanged(opened, total, file);
   }
 }
 

@@ -123,11 +123,22 @@ Result<OpenedFile> open_input(const std::filesystem::path& file) {
   return input;
 }
 
+Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const std::filesystem::path& file) {
+  if (!S_ISREG(input.status.st_mode)) return {};
+  struct stat now {};
+  if (::fstat(input.fd.get(), &now) != 0) return tl::unexpected(system_error("read", file, errno));
+  if (read == input.bytes() && now.st_mtim.tv_sec == input.status.st_mtim.tv_sec &&
+      now.st_mtim.tv_nsec == input.status.st_mtim.tv_nsec) {
+    return {};
+  }
+  return fail(ErrorCode::kDataLoss, printable(file.native()) +
+                                        ": the file changed while it was read: do the same again when "
+                                        "nothing writes to it");
+}
+
 Result<InputStream> InputStream::open(const std::filesystem::path& file) {
   PIRX_ASSIGN(OpenedFile opened, open_input(file));
-  InputStream stream(file);
-  if (S_ISREG(opened.status.st_mode)) stream.total_ = opened.bytes();
-  stream.fd_ = std::move(opened.fd);
+  InputStream stream(file, std::move(opened));
   PIRX_TRY(stream.fill());
   PIRX_ASSIGN(stream.unpacker_, unpacker_for<Gunzip>(file, stream.packed_));
   if (stream.unpacker_ == nullptr) {
@@ -143,7 +154,7 @@ std::uint64_t InputStream::most() const noexcept {
 Result<void> InputStream::fill() {
   packed_.resize(kPackedBytes);
   used_ = 0;
-  PIRX_ASSIGN(const std::size_t count, read_full(fd_.get(), packed_, file_));
+  PIRX_ASSIGN(const std::size_t count, read_full(opened_.fd.get(), packed_, file_));
   packed_.resize(count);
   consumed_ += count;
   return {};
@@ -179,12 +190,13 @@ Result<std::size_t> InputStream::read(MutableByteSpan out) {
       used_ += count;
       done += count;
     } else {
-      PIRX_ASSIGN(const std::size_t count, read_full(fd_.get(), rest, file_));
+      PIRX_ASSIGN(const std::size_t count, read_full(opened_.fd.get(), rest, file_));
       consumed_ += count;
       done += count;
       break;
     }
   }
+  if (done < out.size()) PIRX_TRY(check_unchanged(opened_, consumed_, file_));
   return done;
 }
 

@@ -2,6 +2,10 @@
 // Folders, lines and fixed-size records.
 #include <sys/stat.h>
 
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "importer_fixture.h"
@@ -83,6 +87,25 @@ TEST(ImportFolder, ALinkThatTakesTheirPlaceIsNotFollowed) {
     EXPECT_TRUE(swapped);
     expect_error(rows, ErrorCode::kUnavailable, "cannot open " + (folder / name).native());
   }
+}
+
+TEST(ImportFolder, AFileThatIsWrittenToMeanwhileIsRefused) {
+  const TemporaryFolder folder, out;
+  write_file(folder / "file", Bytes(std::size_t{16} << 20));
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    std::fstream file(folder / "file", std::ios::in | std::ios::out | std::ios::binary);
+    while (!done) file.seekp(0).put('x').flush();
+  });
+  // At the first try, unless the writer had no turn.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  Result<Rows> rows;
+  do {
+    rows = imported(out, [&](DatabaseBuilder& builder) { return import_folder(folder.path(), builder); });
+  } while (rows && std::chrono::steady_clock::now() < end);
+  done = true;
+  writer.join();
+  expect_error(rows, ErrorCode::kDataLoss, "file: the file changed while it was read");
 }
 
 TEST(ImportFolder, RefusesWhatCannotBe) {
@@ -203,6 +226,52 @@ TEST(ImportFixed, RefusesLeftoversAndImpossibleSizes) {
       imported(folder, [&](DatabaseBuilder& builder) { return import_fixed(folder / "pipe", 2, builder); }),
       ErrorCode::kDataLoss, "no multiple");
   writer.join();
+}
+
+/// Truncated, or written over with as many bytes, as soon as part of it was read.
+TEST(Importers, AFileThatChangesWhileItIsReadIsRefused) {
+  const TemporaryFolder folder;
+  const auto file = folder / "input";
+  std::string rows;
+  while (rows.size() < (std::size_t{5} << 20))
+    rows += R"({"k":)" + std::to_string(1'000'000 + rows.size()) + "}\n";
+  const std::size_t row = rows.find('\n') + 1, half = rows.size() / row / 2 * row;
+  const auto change = [&](bool cut) {
+    if (cut) {
+      fs::resize_file(file, half);
+    } else {
+      std::ofstream(file, std::ios::in | std::ios::binary) << rows;
+    }
+  };
+  const std::function<Result<void>(DatabaseBuilder&)> imports[] = {
+      [&](DatabaseBuilder& builder) { return import_lines(file, builder); },
+      [&](DatabaseBuilder& builder) { return import_fixed(file, row, builder); },
+      [&](DatabaseBuilder& builder) { return import_delimited(file, '\t', false, {}, builder); },
+      [&](DatabaseBuilder& builder) { return import_json_lines(file, {}, builder); },
+  };
+  for (const bool cut : {true, false}) {
+    for (const auto& import : imports) {
+      write_file(file, as_bytes(rows));
+      bool changed = false;
+      const auto progress = [&](std::uint64_t, std::uint64_t) {
+        if (!std::exchange(changed, true)) change(cut);
+      };
+      expect_error(imported(folder, import, {.progress = progress}), ErrorCode::kDataLoss,
+                   "input: the file changed while it was read");
+      EXPECT_TRUE(changed);
+    }
+    const auto visited = [&](const auto& read) {
+      write_file(file, as_bytes(rows));
+      bool changed = false;
+      expect_error(read([&](const auto&) {
+                     if (!std::exchange(changed, true)) change(cut);
+                     return true;
+                   }),
+                   ErrorCode::kDataLoss, "input: the file changed while it was read");
+    };
+    visited([&](const auto& visit) { return read_delimited(file, '\t', visit); });
+    visited([&](const auto& visit) { return read_json_lines(file, visit); });
+  }
 }
 
 TEST(Importers, NoMemoryIsAnError) {
