@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kEntryBytes = 80;
+constexpr std::size_t kContentBytes = 80, kCheckBytes = 8, kEntryBytes = kContentBytes + kCheckBytes;
 
 fs::path entries_file(const fs::path& folder) { return folder / "entries"; }
 fs::path head_file(const fs::path& folder) { return folder / "head.json"; }
@@ -63,7 +63,9 @@ class EntryWriter {
     writer.put_bytes(entry.leaf);
     writer.put(entry.timestamp);
     writer.put(entry.not_after);
-    const auto bytes = std::move(writer).take();
+    auto bytes = std::move(writer).take();
+    const auto digest = sha256(bytes);
+    bytes.insert(bytes.end(), digest.begin(), digest.begin() + kCheckBytes);
     written_ = written_ && std::fwrite(bytes.data(), bytes.size(), 1, file_.get()) == 1;
   }
   Result<void> finish() {
@@ -111,7 +113,8 @@ void forget_ended_append(const fs::path& folder, std::uint64_t entries) {
   if (lock && begun && std::strtoull(begun->c_str(), nullptr, 10) < entries) forget_append(folder);
 }
 
-/// Checks every time that the entries make the root of the head: they may have changed since the last time.
+/// Checks every time that the entries are as they were written and make the root of the head: they may have
+/// changed since the last time. The root covers their leaves alone.
 Result<void> visit_entries(const fs::path& path, const TreeHead& head,
                            const std::function<Result<void>(std::uint64_t, const Entry&)>& visit) {
   std::ifstream file(path, std::ios::binary);
@@ -122,7 +125,12 @@ Result<void> visit_entries(const fs::path& path, const TreeHead& head,
     if (!file.read(reinterpret_cast<char*>(bytes.data()), bytes.size())) {
       return fail(ErrorCode::kDataLoss, path.string() + " is shorter than the tree head says");
     }
-    Reader reader(bytes, "entry of the log");
+    const auto content = ByteSpan(bytes).first(kContentBytes);
+    if (!std::equal(bytes.begin() + kContentBytes, bytes.end(), sha256(content).begin())) {
+      return fail(ErrorCode::kDataLoss, path.string() + ": entry " + std::to_string(index) +
+                                            " is damaged, or of an earlier pirx, whose logs are made anew");
+    }
+    Reader reader(content, "entry of the log");
     Entry entry;
     PIRX_TRY(reader.read(entry.fingerprint));
     PIRX_TRY(reader.read(entry.leaf));

@@ -11,7 +11,8 @@
 
 namespace pirx::ct {
 
-/// What the file `entries` holds for each leaf, in order: 80 bytes, little-endian.
+/// What the file `entries` holds for each leaf, in order: 80 bytes, little-endian, and the first 8 of their
+/// SHA-256.
 struct Entry {
   Digest fingerprint{}, leaf{};
   std::uint64_t timestamp = 0;  ///< milliseconds since 1970
@@ -42,8 +43,8 @@ class Log {
   /// A new log with a key of its own and no entries: folder/{key.pem,public.pem,entries}. Unavailable;
   /// InvalidArgument when the folder holds anything.
   static Result<void> create(const std::filesystem::path& folder);
-  /// Checks that the entries make the tree head. Unavailable, DataLoss; Unauthenticated: a head that another
-  /// key signed.
+  /// Checks that the entries are undamaged and make the tree head. Unavailable, DataLoss; Unauthenticated: a
+  /// head that another key signed.
   static Result<Log> open(const std::filesystem::path& folder);
 
   /// Of the latest signed tree head; size 0 and no signature before the first.
@@ -57,8 +58,8 @@ class Log {
   /// must not lie before the last head's. Unavailable while another process appends, and after it.
   Result<Appended> append(std::span<const Certificate> certificates, std::uint64_t fill, std::uint64_t now);
 
-  /// Calls visit(index, entry) for every entry until it returns an error. DataLoss, afterwards: the entries
-  /// do not make the tree head any more.
+  /// Calls visit(index, entry) for every entry until it returns an error. DataLoss: an entry is damaged
+  /// (before it is visited), or the entries do not make the tree head any more (afterwards).
   Result<void> for_each(
       const std::function<Result<void>(std::uint64_t index, const Entry& entry)>& visit) const;
   /// The whole tree in memory, 64 bytes a leaf. InvalidArgument without entries.

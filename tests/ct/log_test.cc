@@ -253,12 +253,19 @@ TEST(Log, DamageIsNoticedAndRemainsAreNot) {
   ASSERT_TRUE(good(log.append({}, 10, 1)));
   const auto entries = folder / "log/entries";
   const auto whole = testing::read_file(entries);
-  ASSERT_EQ(whole.size(), 800u);
-  auto damaged = whole;
-  damaged[80 * 4 + 40] ^= std::byte{1};
-  testing::write_file(entries, damaged);
-  expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "damaged");
-  testing::write_file(entries, ByteSpan(whole).first(799));
+  ASSERT_EQ(whole.size(), 880u);
+  // Fingerprint, leaf, time, expiry and checksum. The signed root covers the leaf alone.
+  for (const std::size_t at : {0, 40, 64, 72, 80}) {
+    auto damaged = whole;
+    damaged[88 * 4 + at] ^= std::byte{1};
+    testing::write_file(entries, damaged);
+    expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "entry 4 is damaged");
+  }
+  auto swapped = whole;
+  std::swap_ranges(swapped.begin(), swapped.begin() + 88, swapped.begin() + 88);
+  testing::write_file(entries, swapped);
+  expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "signed root");
+  testing::write_file(entries, ByteSpan(whole).first(879));
   expect_error(Log::open(folder / "log"), ErrorCode::kDataLoss, "shorter");
   // An append that did not get as far as its head: what it wrote does not count, and the next one writes over
   // it.
@@ -270,14 +277,14 @@ TEST(Log, DamageIsNoticedAndRemainsAreNot) {
   auto again = Log::open(folder / "log");
   ASSERT_TRUE(good(again));
   ASSERT_TRUE(good(again->append({}, 11, 2)));
-  EXPECT_EQ(std::filesystem::file_size(entries), 880u);
+  EXPECT_EQ(std::filesystem::file_size(entries), 968u);
   ASSERT_TRUE(good(Log::open(folder / "log")));
   // Without its head, or with an older one, a log does not lose what it acknowledged.
   std::filesystem::rename(folder / "log/head.json", folder / "head");
   auto headless = Log::open(folder / "log");
   ASSERT_TRUE(good(headless));
   expect_error(headless->append({}, 12, 3), ErrorCode::kDataLoss, "newest tree head");
-  EXPECT_EQ(std::filesystem::file_size(entries), 880u);
+  EXPECT_EQ(std::filesystem::file_size(entries), 968u);
   // Another log's head.
   auto other = new_log(folder / "other");
   ASSERT_TRUE(good(other.append({}, 11, 2)));
@@ -296,12 +303,12 @@ TEST(Log, EntriesThatChangeMeanwhileAreNotSigned) {
   const auto entries = folder / "log/entries", head = folder / "log/head.json";
   const auto sound = testing::read_file(entries), signed_head = testing::read_file(head);
   auto damaged = sound;
-  damaged[80 * 4 + 40] ^= std::byte{1};
+  damaged[88 * 4 + 64] ^= std::byte{1};
   testing::write_file(entries, damaged);
-  expect_error(log.append({}, 11, 2), ErrorCode::kDataLoss, "signed root");
+  expect_error(log.append({}, 11, 2), ErrorCode::kDataLoss, "entry 4");
   EXPECT_EQ(testing::read_file(head), signed_head);
-  expect_error(log.tree(), ErrorCode::kDataLoss, "signed root");
-  expect_error(log.build_database(folder / "db", {.levels = 3}), ErrorCode::kDataLoss, "signed root");
+  expect_error(log.tree(), ErrorCode::kDataLoss, "entry 4");
+  expect_error(log.build_database(folder / "db", {.levels = 3}), ErrorCode::kDataLoss, "entry 4");
   EXPECT_FALSE(std::filesystem::exists(folder / "db"));
   testing::write_file(entries, sound);
   ASSERT_TRUE(good(log.append({}, 11, 2)));
@@ -324,7 +331,7 @@ TEST(Log, ACrashBehindTheHeadLosesNothingOnceAnOlderHeadIsBack) {
   auto older = Log::open(folder / "log");
   ASSERT_TRUE(good(older));
   expect_error(older->append({}, 12, 3), ErrorCode::kDataLoss, "newest tree head");
-  EXPECT_EQ(std::filesystem::file_size(folder / "log/entries"), 880u);
+  EXPECT_EQ(std::filesystem::file_size(folder / "log/entries"), 968u);
   // What belongs to the newest head stays for it.
   testing::write_file(appending, as_bytes("11"));
   ASSERT_TRUE(good(Log::open(folder / "log")));
