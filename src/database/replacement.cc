@@ -8,10 +8,13 @@
 
 #include <cerrno>
 
+#include "delta.h"
 #include "pirx/base/small_file.h"
 
 namespace pirx::database {
 namespace {
+
+constexpr std::string_view kDeltaSuffix = ".delta";
 
 bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_mode != 0 && b.st_mode != 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
@@ -51,11 +54,46 @@ Result<bool> check_target(const std::filesystem::path& target) {
   return true;
 }
 
+Result<bool> begins_with(const std::filesystem::path& file, std::string_view magic) {
+  PIRX_ASSIGN(const OpenedFile opened, open_for_reading(file, true));
+  Bytes head(magic.size());
+  PIRX_ASSIGN(const std::size_t count, read_full(opened.fd.get(), head, file));
+  return count == head.size() && as_text(head) == magic;
+}
+
+/// What lies at TARGET.delta goes with the file that is replaced; so it must be a delta.
+Result<void> check_delta(const std::filesystem::path& target, const std::filesystem::path& delta,
+                         bool there) {
+  PIRX_ASSIGN(const bool changes, is_there(delta));
+  if (!changes) return {};
+  if (!there) {
+    return invalid(printable(delta.native()) +
+                   " has changes of a database that is not there: put that back, or move this file away");
+  }
+  PIRX_ASSIGN(const bool is_delta, begins_with(delta, kDeltaMagic));
+  if (is_delta) return {};
+  return invalid(printable(delta.native()) + " is no pirx delta, but lies where that of " +
+                 printable(target.native()) + " would: move it away");
+}
+
+/// Over X.delta nothing else is built while X is a database.
+Result<void> check_is_no_delta(std::filesystem::path target) {
+  if (target.extension() != kDeltaSuffix) return {};
+  const std::string name = printable(target.native());
+  target.replace_extension();
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(target, ignored)) return {};
+  PIRX_ASSIGN(const bool is_database, begins_with(target, kMagic));
+  if (!is_database) return {};
+  return invalid("cannot build " + name + ": changes of the database " + printable(target.native()) +
+                 " have that name; choose another one");
+}
+
 }  // namespace
 
 Result<std::filesystem::path> delta_path(const std::filesystem::path& database) {
   PIRX_ASSIGN(auto file, behind_links(database));
-  file += ".delta";
+  file += kDeltaSuffix;
   return file;
 }
 
@@ -101,11 +139,8 @@ Result<Replacement> Replacement::begin(const std::filesystem::path& name, const 
   PIRX_ASSIGN(const auto target, behind_links(name));
   PIRX_ASSIGN(const auto delta, delta_path(target));
   PIRX_ASSIGN(const bool there, check_target(target));
-  PIRX_ASSIGN(const bool changes, is_there(delta));
-  if (changes && !there) {
-    return invalid(printable(delta.native()) +
-                   " has changes of a database that is not there: put that back, or move this file away");
-  }
+  PIRX_TRY(check_is_no_delta(target));
+  PIRX_TRY(check_delta(target, delta, there));
   PIRX_ASSIGN(UpdateLock lock, UpdateLock::take_if_there(target));
   remove_leftovers(target);
   remove_leftovers(delta);

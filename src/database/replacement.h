@@ -42,7 +42,8 @@ class UpdateLock {
 class Replacement {
  public:
   /// The target is `name`, or the file to which that links. Removes what killed writers left. InvalidArgument
-  /// or Unavailable when the target is nothing that may be replaced; Unavailable when another process changes
+  /// or Unavailable when the target is nothing that may be replaced, where a delta of another database would
+  /// lie, or beside a foreign file that has the name of its delta; Unavailable when another process changes
   /// it. A new file may be read by whoever may read `like`; if that is empty, by what the umask leaves.
   static Result<Replacement> begin(const std::filesystem::path& name, const std::filesystem::path& like = {});
   const TemporaryFile& file() const noexcept { return file_; }

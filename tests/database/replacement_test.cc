@@ -91,6 +91,30 @@ TEST(Replacement, KeepsTheAccessControlListOfTheOldFile) {
   EXPECT_EQ(std::string(now, static_cast<std::size_t>(std::max<ssize_t>(size, 0))), list);
 }
 
+TEST(Replacement, OnlyADeltaIsRemovedOrLiesWhereOneWould) {
+  const TemporaryFolder folder;
+  const auto db = folder / "db", delta = folder / "db.delta";
+  ASSERT_TRUE(good(build(db, {to_bytes("one")})));
+  expect_error(DatabaseBuilder::create(delta, {}), ErrorCode::kInvalidArgument,
+               "db.delta: changes of the database " + db.native() + " have that name");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"db"});
+  for (const std::string_view foreign : {"precious", ""}) {
+    write_file(delta, as_bytes(foreign));
+    expect_error(DatabaseBuilder::create(db, {.epoch = 2}), ErrorCode::kInvalidArgument,
+                 "db.delta is no pirx delta, but lies where that of");
+    EXPECT_EQ(as_text(read_file(delta)), foreign);
+  }
+  // What only looks like the name of a delta.
+  write_file(folder / "text", to_bytes("text"));
+  std::filesystem::create_directory(folder / "inner");
+  EXPECT_TRUE(good(build(folder / "text.delta", {to_bytes("x")})));
+  EXPECT_TRUE(good(build(folder / "inner.delta", {to_bytes("x")})));
+  // A damaged delta goes with its file.
+  write_file(delta, to_bytes("PIRXDD\r\n and no more"));
+  EXPECT_TRUE(good(build(db, {to_bytes("two")}, {}, {.epoch = 2})));
+  EXPECT_FALSE(std::filesystem::exists(delta));
+}
+
 TEST(UpdateLock, OneWriterAtATime) {
   const TemporaryFolder folder;
   const auto db = folder / "db";
