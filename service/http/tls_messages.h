@@ -16,7 +16,8 @@ bool has_curve_of_its_own(ByteSpan certificates) noexcept;
 /// Takes each connection of this context for closed once its peer has sent more messages and records that are
 /// no data than any handshake and its tickets need. OpenSSL reads on for as long as such messages come: its
 /// caller looks at no deadline meanwhile, and each of them costs it a key. And bounds chains of certificates,
-/// each of which may take it 8 ms to verify, and refuses those that take long to read.
+/// each of which may take it 8 ms to verify, and refuses those that take long to read: with curves of their own
+/// and with compressed keys.
 void bound_tls_messages(SSL_CTX* context) noexcept;
 
 }  // namespace pirx::http
