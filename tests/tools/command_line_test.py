@@ -38,8 +38,8 @@ def run(*words, code=0, **options):
 
 
 def key_positions(database):
-    """The lines of `pirx db list` after the first."""
-    return run("db", "list", database).stdout.partition("\n")[2]
+    """The lines of `pirx db list` but the first and the last."""
+    return "".join(run("db", "list", database).stdout.splitlines(True)[1:-1])
 
 
 class Process:
@@ -170,7 +170,7 @@ class CommandLine(Servers):
         self.assertEqual(header, f"# positions of pirx database {info['identity']}, epoch 1")
         listed = dict(line.split("\t")[::-1] for line in key_positions(database).splitlines())
         self.assertEqual(listed, {f"key{i}": str(i) for i in range(500)})
-        self.assertEqual(len(run("db", "list", database, "--limit", 3).stdout.splitlines()), 4)
+        self.assertEqual(len(run("db", "list", database, "--limit", 3).stdout.splitlines()), 5)
         for words in (["db", "info"], ["db", "verify"], ["db", "get", 17], ["db", "list"], ["--help"], ["--version"]):
             with open("/dev/full", "w", encoding="ascii") as full:
                 arguments = [PIRX, *words[:2], *([str(database)] if words[0] == "db" else []), *map(str, words[2:])]
@@ -336,7 +336,7 @@ class CommandLine(Servers):
         run("db", "build", database, source, "--from", "jsonl", "--key", "k", "--value", "v")
         positions = self.path / "positions.tsv"
         positions.write_bytes(subprocess.run([PIRX, "db", "list", database], capture_output=True, check=True).stdout)
-        self.assertEqual(positions.read_bytes().count(b"\n"), 1 + len(keys))
+        self.assertEqual(positions.read_bytes().count(b"\n"), 2 + len(keys))
         deployment = self.deploy([self.serve(database, x) for x in (1, 2, 3)], 1)
         for i, key in enumerate(keys):
             fetched = run("get", deployment, "--positions", positions, "--key", key, "-q").stdout
@@ -349,12 +349,23 @@ class CommandLine(Servers):
         whole = run("db", "list", database).stdout.encode()
         self.assertIn(b"\tplain\n", whole)
         cut = whole[:whole.index(b"\tplain\n") + 4]
-        positions.write_bytes(cut)
-        done = run("get", deployment, "--positions", positions, "--key", "pla", code=4)
-        self.assertIn("its last line has no end", done.stderr)
-        positions.write_bytes(cut[:cut.rindex(b"\n") + 1])
+        for text, key in ((cut, "pla"), (cut[:cut.rindex(b"\n") + 1], "plain"), (cut[:cut.rindex(b"\n") + 1], "")):
+            positions.write_bytes(text)
+            self.assertIn("the checksum, is missing", run("get", deployment, "--positions", positions, "--key", key, code=4).stderr)
+        # One bit: the position of another key, or another key at this position.
+        for text, key in ((whole.replace(b"6\tplain", b"4\tplain"), "plain"), (whole.replace(b"6\tplain", b"6\tplaio"), "plaio")):
+            positions.write_bytes(text)
+            self.assertIn("its checksum is wrong", run("get", deployment, "--positions", positions, "--key", key, code=4).stderr)
+        positions.write_bytes(whole)
+        cut = "".join(line.split("\t", 1)[-1] for line in whole.decode().splitlines(True))
+        self.assertEqual(run("get", deployment, "--positions", positions, "--keys-from", "-", "-q", input=cut).stdout,
+                         "".join(f"value of {i}\n" for i in sorted(range(7), key=lambda i: keys[i])))
+        # What editors put around lines is no damage. A list of fewer lines says so of a key that it lacks.
+        positions.write_bytes(b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n").rstrip())
+        self.assertEqual(run("get", deployment, "--positions", positions, "--key", "plain", "-q").stdout, "value of 6\n")
+        positions.write_text(run("db", "list", database, "--limit", 1).stdout)
         done = run("get", deployment, "--positions", positions, "--key", "plain", code=4)
-        self.assertIn("of the database's 7 positions", done.stderr)
+        self.assertIn("which has 1 of the database's 7 positions", done.stderr)
         self.assertEqual(run("get", deployment, "--positions", positions, "--key", "", "-q").stdout, "value of 5\n")
         # Of another epoch, positions may be those of other records.
         positions.write_text(header.replace("epoch 1", "epoch 2") + "\n0\tplain\n")

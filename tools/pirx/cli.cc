@@ -143,6 +143,8 @@ std::string position_list_header(const database::Version& version) {
   return std::string(kPositionList) + to_hex(version.identity) + ", epoch " + std::to_string(version.epoch);
 }
 
+std::string position_list_end(const Digest& digest) { return std::string(kPositionListEnd) + to_hex(digest); }
+
 std::string escape_key(std::string_view key) {
   std::string text;
   for (std::size_t i = 0; i < key.size(); ++i) {

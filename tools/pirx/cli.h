@@ -102,6 +102,9 @@ class KeyLines {
 /// The first line of a list of positions begins so, and says of which version of a database it is.
 inline constexpr std::string_view kPositionList = "# positions of pirx database ";
 std::string position_list_header(const database::Version& version);
+/// The last one: the digest of all before it, each with a newline.
+inline constexpr std::string_view kPositionListEnd = "# sha256 ";
+std::string position_list_end(const Digest& digest);
 /// Back again. InvalidArgument for another escape.
 Result<std::string> unescape_key(std::string_view text);
 /// Writes a record and a newline to standard output. A record is foreign text: on a terminal its control

@@ -380,14 +380,20 @@ Result<void> list(const std::string& path, const std::string& bucket, std::uint6
     PIRX_ASSIGN(version, version_of_buckets(*db, bucket));
   }
   PIRX_TRY(db->check_keys());
-  std::cout << position_list_header(version) << '\n';
+  Sha256 printed;
+  const auto print = [&printed](const std::string& line) {
+    printed.update(as_bytes(line));
+    std::cout << line;
+  };
+  print(position_list_header(version) + '\n');
   std::uint64_t left = limit;
   PIRX_TRY(db->for_each_key([&](std::string_view key, std::uint64_t position) {
-    std::cout << position << '\t' << escape_key(key) << '\n';
+    print(std::to_string(position) + '\t' + escape_key(key) + '\n');
     return limit == 0 || --left > 0;
   }));
   const auto still = db->check_keys();  // whoever reads the lines may take long
   if (!still) return fail(still.error().code(), still.error().message() + ". Do not use what was printed");
+  std::cout << position_list_end(std::move(printed).finish()) << '\n';
   return {};
 }
 

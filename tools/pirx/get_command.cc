@@ -46,8 +46,8 @@ std::string name_key(const GetArguments& a, std::size_t i) {
 
 /// Positions of the keys in a list of this version, as `pirx db list` prints it. The whole file is read
 /// whatever the keys. A key that is not in it gets a position that no database has: the servers are asked all
-/// the same, and `unlisted` is what to say afterwards. DataLoss: the file is no such list, or ends within a
-/// line. StaleEpoch: it is of another version.
+/// the same, and `unlisted` is what to say afterwards. DataLoss: the file is no such list, or not as it was
+/// printed. StaleEpoch: it is of another version.
 Result<void> add_positions(GetArguments& a, const Plan& plan) {
   const auto& version = plan.version();
   const auto& path = a.positions_file;
@@ -57,12 +57,13 @@ Result<void> add_positions(GetArguments& a, const Plan& plan) {
   std::vector<std::optional<std::uint64_t>> found(keys.size());
   KeyLines lines(file, path);
   std::string line;
+  Sha256 read;
   const auto next = [&](bool first = false) -> Result<bool> {
-    PIRX_ASSIGN(const bool more, lines.next(line));
-    if (more && file.eof()) {  // half a key may be another one
-      return fail(ErrorCode::kDataLoss, path + " was cut short: its last line has no end. Get it again");
-    }
+    line.clear();
+    PIRX_ASSIGN(bool more, lines.next(line));
     if (more) trim_line(line, first);
+    more = more && !line.starts_with(kPositionListEnd);
+    if (more) read.update(as_bytes(line + '\n'));
     return more;
   };
   PIRX_ASSIGN(bool more, next(true));
@@ -93,6 +94,12 @@ Result<void> add_positions(GetArguments& a, const Plan& plan) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (!found[i] && *key == keys[i]) found[i] = position;
     }
+  }
+  if (line != position_list_end(std::move(read).finish())) {
+    return fail(ErrorCode::kDataLoss,
+                path + " is not as 'pirx db list' printed it: " +
+                    (line.empty() ? "its last line, the checksum, is missing" : "its checksum is wrong") +
+                    ". Get it again");
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!found[i]) {
@@ -284,12 +291,13 @@ Result<void> add_keys(const std::string& path, bool null, std::vector<std::strin
   if (!file->is_open()) return fail(ErrorCode::kUnavailable, "cannot open the list of keys " + path);
   KeyLines lines(in, path == "-" ? "standard input" : path);
   std::string line;
+  bool listed = false;  // by `pirx db list`, cut to its keys
   for (std::uint64_t number = 1; number <= most; ++number) {
     PIRX_ASSIGN(const bool more, lines.next(line, null ? '\0' : '\n'));
     if (!more) break;
     if (!null) trim_line(line, number == 1);
-    if (!null && number == 1 && line.starts_with(kPositionList))
-      continue;  // of `pirx db list`, cut to its keys
+    listed = listed || (!null && number == 1 && line.starts_with(kPositionList));
+    if (listed && (number == 1 || line.starts_with(kPositionListEnd))) continue;
     auto key = null ? Result<std::string>(line) : unescape_key(line);
     if (!key) {
       return invalid("--keys-from, line " + std::to_string(number) + ": " + key.error().message());
