@@ -46,9 +46,9 @@ std::string advise(const Plan& plan) {
   if (plan.offers.empty()) return "No scheme fits the question.";
   const auto& best = plan.offers.front();
   const double best_time = total_seconds(best, question, question.link);
-  const double download_time = question.link.round_trip + 8 * static_cast<double>(download_bytes(question)) /
-                                                              question.link.down /
-                                                              static_cast<double>(question.queries);
+  const double download_time =
+      (question.link.round_trip + 8 * static_cast<double>(download_bytes(question)) / question.link.down) /
+      static_cast<double>(question.queries);
   const std::string each = question.queries > 1 ? " a query" : "";
   if (best.whole) {
     std::string text = "Download the database (pirx serve --protocol " + best.protocol +

@@ -3,7 +3,9 @@
 // and questions that make no sense. Rates are made up, so that no time is judged.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <map>
 
@@ -215,15 +217,43 @@ TEST(PlanTest, CrossoverIsWhereTotalsMeet) {
       if (offer.protocol == "download" || !at) continue;
       const Link link{*at * question.link.up / question.link.down, *at, question.link.round_trip};
       const auto q = static_cast<double>(queries);
-      // A download has a round trip, each query its own.
-      EXPECT_NEAR(q * total_seconds(offer, question, link),
-                  q * total_seconds(*download, question, link) - (q - 1) * question.link.round_trip,
+      EXPECT_NEAR(q * total_seconds(offer, question, link), q * total_seconds(*download, question, link),
                   1e-9 * q * total_seconds(offer, question, link))
           << offer.protocol;
       ++met;
     }
     EXPECT_GE(met, 3u);
   }
+}
+
+// Each query has its round trip, and a download one for all of them.
+TEST(PlanTest, RankingAndAdviceAgreeWithTheCrossover) {
+  Question question = small_question();
+  question.records = 65536;
+  question.queries = 50;
+  question.link.round_trip = 1;
+  std::size_t pays = 0, pays_not = 0;
+  for (int exponent = 4; exponent < 9; ++exponent) {
+    question.link.up = question.link.down = std::pow(10, exponent);
+    const auto plan = plan_of(question);
+    const auto& best = plan.offers.front();
+    const auto download =
+        std::find_if(plan.offers.begin(), plan.offers.end(), [](const Offer& o) { return o.whole; });
+    for (auto offer = plan.offers.begin(); offer != plan.offers.end(); ++offer) {
+      if (offer == download) continue;
+      const auto below = crossover(*offer, question, question.queries);
+      EXPECT_EQ(offer<download, below&& * below> question.link.down) << offer->protocol << " 1e" << exponent;
+      ++(offer < download ? pays : pays_not);
+    }
+    if (best.whole) continue;
+    char times[64];
+    std::snprintf(
+        times, sizeof times, ", %.3g times faster",
+        total_seconds(*download, question, question.link) / total_seconds(best, question, question.link));
+    EXPECT_NE(plan.advice.find(times), std::string::npos) << plan.advice;
+  }
+  EXPECT_GT(pays, 0u);
+  EXPECT_GT(pays_not, 0u);
 }
 
 TEST(PlanTest, CrossoverKnowsNeverAndAlways) {
