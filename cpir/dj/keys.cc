@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "number.h"
+#include "primes.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -26,6 +27,8 @@ const mpz_class& small_primes() {
 }
 
 using Key = std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* key) { EVP_PKEY_free(key); })>;
+using KeyContext =
+    std::unique_ptr<EVP_PKEY_CTX, decltype([](EVP_PKEY_CTX* context) { EVP_PKEY_CTX_free(context); })>;
 using Number = std::unique_ptr<BIGNUM, decltype([](BIGNUM* number) { BN_clear_free(number); })>;
 using Context = std::unique_ptr<BN_CTX, decltype([](BN_CTX* context) { BN_CTX_free(context); })>;
 
@@ -39,6 +42,21 @@ SecretVector<std::byte> bytes_of(const BIGNUM* number, unsigned bits) {
   const auto size = static_cast<int>(out.size());
   PIRX_CHECK(BN_bn2binpad(number, reinterpret_cast<unsigned char*>(out.expose().data()), size) == size);
   return out;
+}
+
+/// As EVP_RSA_gen(). Null if OpenSSL fails or `stop` ended it.
+Key rsa_key(unsigned bits, PrimeStop& stop) {
+  const KeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr));
+  if (!context || EVP_PKEY_keygen_init(context.get()) != 1 ||
+      EVP_PKEY_CTX_set_rsa_keygen_bits(context.get(), static_cast<int>(bits)) != 1) {
+    return nullptr;
+  }
+  EVP_PKEY_CTX_set_app_data(context.get(), &stop);
+  EVP_PKEY_CTX_set_cb(context.get(), [](EVP_PKEY_CTX* self) {
+    return static_cast<PrimeStop*>(EVP_PKEY_CTX_get_app_data(self))->go_on();
+  });
+  EVP_PKEY* key = nullptr;
+  return Key(EVP_PKEY_generate(context.get(), &key) == 1 ? key : nullptr);
 }
 
 }  // namespace
@@ -79,21 +97,22 @@ Result<PublicKey> PublicKey::create(ByteSpan modulus, unsigned bits, KeyPolicy p
   return PublicKey(Bytes(modulus.begin(), modulus.end()), bits, policy);
 }
 
-Result<SecretKey> SecretKey::generate(unsigned bits, KeyPolicy policy) {
+Result<SecretKey> SecretKey::generate(unsigned bits, KeyPolicy policy, const Stop& stop) {
   PIRX_TRY(check_modulus_bits(bits, policy));
   if (bits < 512) return invalid("keys below 512 bits are not generated: give their primes");
   // OpenSSL takes a child of fork with its parent's process id for its parent, and would give both this key.
-  const Key key(RAND_poll() == 1 ? EVP_RSA_gen(bits) : nullptr);
-  if (key == nullptr) return fail(ErrorCode::kUnavailable, "OpenSSL makes no primes: is there randomness?");
+  PrimeStop asked(stop);
+  const Key key = RAND_poll() == 1 ? rsa_key(bits, asked) : nullptr;
+  if (!key) return asked.why(ErrorCode::kUnavailable, "OpenSSL makes no primes: is there randomness?");
   BIGNUM *p = nullptr, *q = nullptr;
   const bool got = EVP_PKEY_get_bn_param(key.get(), OSSL_PKEY_PARAM_RSA_FACTOR1, &p) == 1 &&
                    EVP_PKEY_get_bn_param(key.get(), OSSL_PKEY_PARAM_RSA_FACTOR2, &q) == 1;
   const Number owner_p(p), owner_q(q);
   if (!got) return fail(ErrorCode::kInternal, "OpenSSL does not hand out the primes that it made");
-  return from_primes(bytes_of(p, bits / 2).expose(), bytes_of(q, bits / 2).expose(), policy);
+  return from_primes(bytes_of(p, bits / 2).expose(), bytes_of(q, bits / 2).expose(), policy, stop);
 }
 
-Result<SecretKey> SecretKey::from_primes(ByteSpan p, ByteSpan q, KeyPolicy policy) {
+Result<SecretKey> SecretKey::from_primes(ByteSpan p, ByteSpan q, KeyPolicy policy, const Stop& stop) {
   if (p.size() > kMaxModulusBits / 8 || q.size() > kMaxModulusBits / 8)
     return invalid("a prime of the key is too long");
   // OpenSSL's integers: they are wiped, temporary ones included.
@@ -101,10 +120,11 @@ Result<SecretKey> SecretKey::from_primes(ByteSpan p, ByteSpan q, KeyPolicy polic
   const Number a = number_of(p), b = number_of(q), n(BN_new()), x(BN_new()), y(BN_new());
   if (!context || !a || !b || !n || !x || !y)
     return fail(ErrorCode::kResourceExhausted, "no memory for a key");
+  PrimeStop asked(stop);
   for (const auto* prime : {&a, &b}) {
-    if (BN_is_odd(prime->get()) == 0 || BN_check_prime(prime->get(), context.get(), nullptr) != 1) {
-      return invalid("a factor of the key is no odd prime");
-    }
+    const int is_prime = BN_is_odd(prime->get()) == 0 ? 0 : asked.check_prime(prime->get(), context.get());
+    if (is_prime < 0) return asked.why(ErrorCode::kResourceExhausted, "no memory for a key");
+    if (is_prime == 0) return invalid("a factor of the key is no odd prime");
   }
   if (BN_cmp(a.get(), b.get()) == 0) return invalid("the primes of the key are the same");
   const int half = BN_num_bits(a.get());

@@ -64,8 +64,9 @@ class MatrixPlan final : public PlanOf<Params> {
   Result<std::string> check(const ClientSpec& spec) const override {
     return dj::check_client_keys(params().spec().policy, spec);
   }
-  Result<std::unique_ptr<AnyClient>> join(const ClientSpec&) const override {
-    PIRX_ASSIGN(const auto key, SecretKey::generate(params().spec().modulus_bits, params().spec().policy));
+  Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const override {
+    PIRX_ASSIGN(const auto key,
+                SecretKey::generate(params().spec().modulus_bits, params().spec().policy, spec.stop));
     PIRX_ASSIGN(auto client, Client::create(params(), key));
     return std::make_unique<MatrixClient>(std::move(client));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deployments and clients of the C interface.
 #include <algorithm>
+#include <chrono>
 
 #include "objects.h"
 #include "pirx/http/credentials.h"
@@ -48,11 +49,14 @@ Result<void> give_credentials(const pirx_credentials& given, std::span<http::End
 
 }  // namespace
 
-Result<std::shared_ptr<const AnyClient>> ClientObject::join() const {
-  const std::lock_guard lock(join_mutex);
+Result<std::shared_ptr<const AnyClient>> ClientObject::join(const Stop& stop) const {
+  std::unique_lock lock(join_mutex, std::defer_lock);
+  while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
+    if (stop && stop()) return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
+  }
   if (joined == nullptr) {
-    PIRX_ASSIGN(joined,
-                pirx::join(*deployment.plan, {.loopback = client::all_on_this_machine(deployment)}, options));
+    const bool loopback = client::all_on_this_machine(deployment);
+    PIRX_ASSIGN(joined, pirx::join(*deployment.plan, {.loopback = loopback, .stop = stop}, options));
   }
   return joined;
 }

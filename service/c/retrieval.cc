@@ -65,7 +65,7 @@ Result<void> begin(const pirx_client* handle, std::span<const Wish> wishes, cons
   auto object = std::make_shared<RetrievalObject>();
   object->client = client;
   object->blame.resize(client->addresses.size());
-  PIRX_ASSIGN(object->joined, client->join());
+  PIRX_ASSIGN(object->joined, client->join(look_up.retrieve.stop));
   const Plan& plan = *client->deployment.plan;
   if (plan.protocol().several) {
     object->deadline = look_up.deadline.value_or(client::usual_deadline(plan));

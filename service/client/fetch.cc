@@ -257,7 +257,7 @@ Result<void> Fetcher::move_messages(std::span<const Wish> wishes, const FetchOpt
               : start + deadline * static_cast<Milliseconds::rep>(1 + queries_of(plan, wishes.size()));
   const Stop stop = [&state, stopped] { return Clock::now() >= state.end || (stopped && stopped()); };
   if (client_ == nullptr) {
-    PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_)}, options_));
+    PIRX_ASSIGN(client_, join(plan, {.loopback = all_on_this_machine(deployment_), .stop = stop}, options_));
   }
   PIRX_ASSIGN(auto rng, Rng::from_os());
   auto stopping = retrieve_options(options);

@@ -5,6 +5,8 @@
 #include "dj_support.h"
 #include "pirx/cpir/dj/cipher.h"
 #include "pirx/cpir/dj/keys.h"
+#include "pirx/protocol.h"
+#include "support/files.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -61,6 +63,43 @@ TEST(Keys, GenerationObeysThePolicy) {
   EXPECT_TRUE(SecretKey::generate(1024, KeyPolicy::kPaperReproduction).has_value());
   for (const unsigned bits : {2048u, 3072u, 4096u}) EXPECT_TRUE(check_modulus_bits(bits, KeyPolicy::kSecure));
   EXPECT_FALSE(check_modulus_bits(1024, static_cast<KeyPolicy>(9)));
+}
+
+// A test of a prime of 2048 bits has 64 rounds or more: what is asked between candidates alone is asked less.
+TEST(Keys, MakingThemCanBeStoppedAtAnyStep) {
+  std::size_t calls = 0;
+  const auto made = SecretKey::generate(2048, KeyPolicy::kSecure, [&] { return ++calls, false; });
+  ASSERT_TRUE(made.has_value());
+  EXPECT_GT(calls, 300u);
+  // At once, among the candidates, and while the primes are tested once more.
+  for (const std::size_t last : {std::size_t{1}, std::size_t{20}}) {
+    calls = 0;
+    const auto key = SecretKey::generate(2048, KeyPolicy::kSecure, [&] { return ++calls >= last; });
+    pirx::testing::expect_error(key, ErrorCode::kUnavailable, "while the client's keys were made");
+    EXPECT_EQ(calls, last);
+  }
+  calls = 0;
+  pirx::testing::expect_error(SecretKey::from_primes(made->expose_p(), made->expose_q(), KeyPolicy::kSecure,
+                                                     [&] { return ++calls >= 100; }),
+                              ErrorCode::kUnavailable, "while the client's keys were made");
+  EXPECT_EQ(calls, 100u);
+}
+
+// What the caller of a look-up says reaches the keys that it waits for.
+TEST(Keys, ClientsAreToldWhenToStop) {
+  const auto geometry = database::Geometry::create({64, 10, 1, false, false}).value();
+  for (const auto& [name, members] :
+       {std::pair<std::string, Texts>{"dj-tree", {{"arities", "8,8"}, {"modulus_bits", "4096"}}},
+        {"qr", {{"slots", "8"}, {"modulus_bits", "4096"}}}}) {
+    const auto* protocol = find_protocol(name).value();
+    const auto plan = protocol->plan(
+        {.members = Options::create(protocol->members, members, "").value(), .geometry = geometry});
+    ASSERT_TRUE(pirx::testing::good(plan));
+    std::size_t calls = 0;
+    pirx::testing::expect_error(join(**plan, {.stop = [&] { return ++calls >= 10; }}, {}),
+                                ErrorCode::kUnavailable, "while the client's keys were made");
+    EXPECT_EQ(calls, 10u) << name;
+  }
 }
 
 TEST(Keys, HostileModuli) {

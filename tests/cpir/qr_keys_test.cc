@@ -55,6 +55,15 @@ TEST(Keys, LengthsAreRefused) {
   expect_refused(SecretKey::generate(513, KeyPolicy::kToy), "odd");
 }
 
+TEST(Keys, MakingThemCanBeStoppedAtAnyStep) {
+  for (const std::size_t last : {std::size_t{1}, std::size_t{50}}) {
+    std::size_t calls = 0;
+    const auto key = SecretKey::generate(2048, KeyPolicy::kSecure, [&] { return ++calls >= last; });
+    pirx::testing::expect_error(key, ErrorCode::kUnavailable, "while the client's keys were made");
+    EXPECT_EQ(calls, last);
+  }
+}
+
 TEST(Keys, PrimesAreRefused) {
   EXPECT_TRUE(SecretKey::from_primes(bytes(19), bytes(23), KeyPolicy::kToy));
   expect_refused(SecretKey::from_primes(bytes(17), bytes(23), KeyPolicy::kToy), "3 modulo 4");

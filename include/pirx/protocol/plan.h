@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pirx/base/sha256.h"
+#include "pirx/base/stop.h"
 #include "pirx/database/geometry.h"
 #include "pirx/protocol/option.h"
 #include "pirx/protocol/retrieval.h"
@@ -38,6 +39,7 @@ struct Work {
 struct ClientSpec {
   Options options = {};   ///< checked against Protocol::client_options
   bool loopback = false;  ///< all servers are on this machine
+  Stop stop = {};         ///< asked while keys are made
 };
 
 /// What a client knows of a deployment, as a validated, immutable value. Public.
@@ -62,7 +64,7 @@ class Plan {
   /// not hide what is asked for, for example because its keys are too short.
   virtual Result<std::string> check(const ClientSpec&) const { return std::string(); }
   /// Makes a client and its keys, which takes seconds in some protocols. Does not call check(): pirx::join()
-  /// does. Unavailable: no randomness.
+  /// does. Unavailable: no randomness, or ClientSpec::stop said so.
   virtual Result<std::unique_ptr<AnyClient>> join(const ClientSpec& spec) const = 0;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pirx/base/secret.h"
+#include "pirx/base/stop.h"
 
 namespace pirx::cpir::dj {
 
@@ -50,12 +51,12 @@ class SecretKey {
  public:
   /// Makes a key from primes of FIPS 186-5 and OpenSSL's generator, which the OS seeds. Takes about a second.
   /// InvalidArgument: the policy forbids the length, or it is below 512 bits, for which OpenSSL makes no
-  /// keys.
-  static Result<SecretKey> generate(unsigned bits, KeyPolicy policy);
+  /// keys. Unavailable: `stop`, asked between two candidates for primes, said so.
+  static Result<SecretKey> generate(unsigned bits, KeyPolicy policy, const Stop& stop = {});
   /// Makes a key from two primes, big-endian. InvalidArgument: they are not distinct odd primes of the same
   /// length, not coprime to (p-1)(q-1), not above kMaxLevels (except for toys), or do not make a valid
-  /// PublicKey. Variable time: for keys that are read from storage.
-  static Result<SecretKey> from_primes(ByteSpan p, ByteSpan q, KeyPolicy policy);
+  /// PublicKey. Variable time: for keys that are read from storage. Unavailable: `stop` said so.
+  static Result<SecretKey> from_primes(ByteSpan p, ByteSpan q, KeyPolicy policy, const Stop& stop = {});
 
   const PublicKey& public_key() const noexcept { return public_key_; }
   /// Big-endian; half as long as N, rounded up.

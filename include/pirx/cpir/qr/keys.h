@@ -19,11 +19,12 @@ class SecretKey {
  public:
   /// Makes a key from uniform primes (FIPS 186-5, A.1.3) that are 3 modulo 4, with OpenSSL's generator, which
   /// the OS seeds. Takes about a second. InvalidArgument: the policy forbids the length, or it is below 512
-  /// or odd.
-  static Result<SecretKey> generate(unsigned bits, KeyPolicy policy);
+  /// or odd. Unavailable: `stop`, asked between two candidates for primes, said so.
+  static Result<SecretKey> generate(unsigned bits, KeyPolicy policy, const Stop& stop = {});
   /// Makes a key from two primes, big-endian. InvalidArgument: what dj::SecretKey::from_primes refuses, or a
-  /// prime that is 1 modulo 4. Variable time: for keys that are read from storage.
-  static Result<SecretKey> from_primes(ByteSpan p, ByteSpan q, KeyPolicy policy);
+  /// prime that is 1 modulo 4. Variable time: for keys that are read from storage. Unavailable: `stop` said
+  /// so.
+  static Result<SecretKey> from_primes(ByteSpan p, ByteSpan q, KeyPolicy policy, const Stop& stop = {});
 
   const PublicKey& public_key() const noexcept { return key_.public_key(); }
   ByteSpan expose_p() const noexcept { return key_.expose_p(); }
