@@ -743,7 +743,15 @@ Result<Answer> GoldbergCollector<F>::finish() && {
     const auto& decided = verdict_->rounds[r];
     if (decided && (!best || decided->bound >= verdict_->rounds[*best]->bound)) best = r;
   }
-  if (best) return decode_agreed(rounds_[*best], *verdict_->rounds[*best]);
+  if (best) {
+    // Fewer than --liars asks for; and where others contradict them, they may be the liars.
+    bool contradicted = false;
+    for (std::size_t r = 0; r < rounds_.size() && !verdict_->rounds[*best]->proven; ++r) {
+      contradicted = contradicted || (!verdict_->rounds[r] && rounds_[r].servers.size() > needed());
+    }
+    if (contradicted) return settle("replies to one query agree, and those to another do not");
+    return decode_agreed(rounds_[*best], *verdict_->rounds[*best]);
+  }
   switch (verdict_->status) {
     case DecodeStatus::kNeedMoreQueries:
       return settle("the replies to one query cannot tell the liars apart; a further query would");

@@ -435,6 +435,26 @@ TEST(Rounds, WithOtherServersAreDecodedTogether) {
   }
 }
 
+/// As many liars as the caller assumes, who are alone in the second round: their agreement has a smaller
+/// bound, so it names nobody, and what contradicts it is weighed, too.
+TEST(Rounds, ThatLiarsAnswerAloneNameNobody) {
+  for (const bool digests : {false, true}) {
+    auto engine = pirx::testing::seeded_engine(481);
+    const Deployment<gf2e::Gf2_16> deployment({}, {14, 9, 2, digests, false}, 5, 1, engine);
+    const std::vector<std::uint64_t> wanted{5};
+    const std::vector<std::size_t> liars{0, 1, 2};
+    auto collector = deployment.collector(wanted, {}, {3u, {}});
+    const auto first = lie(deployment, wanted, Lie::kStaleDatabase, liars, engine, Blinding::kOff);
+    for (const std::size_t j : range(5)) ASSERT_TRUE(collector.add(j, first.replies[j]).has_value());
+    EXPECT_NE(collector.decode()->status, DecodeStatus::kOk);
+    const auto second = lie(deployment, wanted, Lie::kStaleDatabase, liars, engine);
+    ASSERT_TRUE(collector.ask_again(testing::records_of(wanted), deployment.scalars(wanted, second.blinding))
+                    .has_value());
+    for (const std::size_t j : liars) ASSERT_TRUE(collector.add(j, second.replies[j]).has_value());
+    EXPECT_EQ(std::move(collector).finish().error().code(), ErrorCode::kUndecodable) << digests;
+  }
+}
+
 /// A session for record 5 in which the test chooses who answers and who lies, round by round. Over this field
 /// there are no accidents.
 struct ChosenRounds {

@@ -146,8 +146,7 @@ class Stack {
   const Agreement* proven(std::size_t declared) const {
     for (const auto& candidate : candidates_) {
       const std::size_t accused = size() - agreeing(candidate);
-      if (accused == 0 ? size() > degree_ + 1 : candidate.bound >= std::max(declared, accused))
-        return &candidate;
+      if (size() > degree_ + 1 && candidate.bound >= std::max(declared, accused)) return &candidate;
     }
     return nullptr;
   }
@@ -298,7 +297,8 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
   for (std::size_t r = 0; r < rounds.size(); ++r) {
     const std::size_t k = rounds[r].servers.size();
     if (k < degree + 1 || !rounds[r].basis.empty() || (k == degree + 1 && redundant)) continue;
-    Agreement all{std::vector<bool>(x.size(), false), k - degree - 1, k > degree + 1};
+    const std::size_t bound = k - degree - 1;
+    Agreement all{std::vector<bool>(x.size(), false), bound, bound > 0 && bound >= liars.value_or(0)};
     for (const auto server : rounds[r].servers) all.agrees[server] = true;
     verdict.rounds[r] = std::move(all);
   }
