@@ -406,8 +406,11 @@ def load_deployment(path) -> Deployment:
     if isinstance(text, dict) and text.get("protocol") == "chor":
         require(False, "its protocol is Chor's, which this client does not know: use pirx get")
     members(text, "it", {"pirx_deployment": int, "protocol": str, "field": str, "threshold": int, "database": dict,
-                         "servers": list})
+                         "servers": list}, {"checksum": str})
     require(text["pirx_deployment"] == 1 and text["protocol"] == "goldberg", "another version or protocol")
+    plan = {name: text[name] for name in ("protocol", "field", "threshold", "database")}
+    checksum = hashlib.sha256(json.dumps(plan, separators=(",", ":")).encode()).hexdigest()
+    require(text.get("checksum", checksum) == checksum, "it is damaged: its checksum is wrong")
     members(text["database"], "database", {"identity": str, "epoch": int, "records": int, "record_bytes": int,
                                            "records_per_row": int, "variable_length": bool, "digests": bool},
             {"filter": dict})

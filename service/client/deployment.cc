@@ -58,12 +58,23 @@ Result<database::Geometry> parse_geometry(const Json& database) {
   return database::Geometry::create(spec);
 }
 
+/// The path from the root, so that it stays the same file if the process changes its folder.
+std::filesystem::path from_root(const std::filesystem::path& path) {
+#ifdef __wasm__
+  return path;  // there is no folder to start from: web/pirx.js opens the file
+#else
+  std::error_code gone;  // the current folder may be; then nothing is found below it either way
+  auto found = std::filesystem::absolute(path, gone);
+  return gone ? path : found;
+#endif
+}
+
 /// All but the coordinate, which only protocols with several servers have.
 Result<http::Endpoint> parse_endpoint(const Json& server, const std::filesystem::path& folder) {
   http::Endpoint endpoint;
   PIRX_ASSIGN(endpoint.url, server["url"].string());
   PIRX_ASSIGN(const auto ca_file, server["ca_file"].string(""));
-  if (!ca_file.empty()) endpoint.ca_file = (folder / ca_file).string();
+  if (!ca_file.empty()) endpoint.ca_file = from_root(folder / ca_file).string();
   PIRX_ASSIGN(endpoint.allow_plaintext, server["allow_plaintext"].boolean(false));
   PIRX_ASSIGN(endpoint.allow_tls_1_2, server["tls_1.2"].boolean(false));
   return endpoint;
@@ -96,7 +107,7 @@ Result<void> parse_members(const Json& object, const std::string& prefix, const 
   for (const auto& [key, value] : members) {
     const auto name = prefix + key;
     const bool ours = key == "pirx_deployment" || key == "protocol" || key == "servers" ||
-                      key == "publisher" || key == "manifest" ||
+                      key == "publisher" || key == "manifest" || (key == "checksum" && protocol.several) ||
                       (key == "database" && !protocol.describes_database);
     if (prefix.empty() && ours) continue;
     const bool dotted = key.find('.') != std::string::npos;  // names a member of a group
@@ -203,9 +214,8 @@ OutJson to_json(const Option& option, const std::string& text) {
   return text;
 }
 
-/// Adds the members of the deployment to `json`.
-OutJson to_json(const Deployment& deployment, OutJson json = {}) {
-  const auto& plan = *deployment.plan;
+/// Adds the members of the plan to `json`, but coordinates.
+OutJson to_json(const Plan& plan, OutJson json = {}) {
   const auto& protocol = plan.protocol();
   json["protocol"] = protocol.name;
   const auto members = plan.members();
@@ -219,6 +229,20 @@ OutJson to_json(const Deployment& deployment, OutJson json = {}) {
     place = to_json(option, found->second);
   }
   if (!protocol.describes_database) json["database"] = format_database(plan.version(), plan.geometry());
+  return json;
+}
+
+/// Of the plan's members as compact JSON. Several servers are told the database's version only: with another
+/// filter than theirs, a client would look in the wrong rows, and prove that a key is missing. What is
+/// added to the members later must not change this for those of older files.
+std::string checksum_of(const Plan& plan) { return to_hex(sha256(as_bytes(to_json(plan).dump()))); }
+
+/// Adds the members of the deployment to `json`.
+OutJson to_json(const Deployment& deployment, OutJson json = {}) {
+  const auto& plan = *deployment.plan;
+  const auto& protocol = plan.protocol();
+  json = to_json(plan, std::move(json));
+  if (protocol.several) json["checksum"] = checksum_of(plan);
   if (deployment.manifest != nullptr) {
     json["publisher"] = deployment.manifest->spec().pin.text();
     json["manifest"] = to_hex(deployment.manifest->bytes());
@@ -250,6 +274,14 @@ Result<Deployment> parse_deployment(const Json& json, const std::filesystem::pat
   PIRX_ASSIGN(auto manifest, parse_manifest(json));
   auto plan = protocol.plan(spec);
   if (plan) {
+    if (const auto checksum = json["checksum"]; checksum.exists()) {
+      PIRX_ASSIGN(const auto text, checksum.string());
+      if (text != checksum_of(**plan)) {
+        return checksum.error(
+            "is not that of what the file says: it is damaged, get it again. If you changed it yourself, "
+            "remove 'checksum'");
+      }
+    }
     Deployment deployment{std::move(*plan), std::move(servers), std::move(manifest)};
     PIRX_TRY(check_manifest(deployment));
     return deployment;
@@ -389,13 +421,13 @@ std::string format_deployments(std::span<const Deployment> deployments) {
 Result<void> save_deployments(const std::filesystem::path& path, std::span<const Deployment> deployments) {
   // The file names what lies beside it without its own folder, and so can be moved with it.
   PIRX_ASSIGN(const auto file, behind_links(path));
-  const auto folder = file.parent_path() / "";
+  const auto folder = (from_root(file).parent_path() / "").string();
   std::vector<Deployment> stored(deployments.begin(), deployments.end());
   for (auto& one : stored) {
     for (auto& server : one.servers) {
-      if (file.has_parent_path() && server.ca_file.rfind(folder.string(), 0) == 0) {
-        server.ca_file.erase(0, folder.string().size());
-      }
+      if (server.ca_file.empty()) continue;
+      const auto ca_file = from_root(server.ca_file).string();
+      if (ca_file.starts_with(folder)) server.ca_file = ca_file.substr(folder.size());
     }
   }
   return replace_file(file, format_deployments(stored));

@@ -103,6 +103,45 @@ TEST(Deployment, RoundTripOfAKeyedDatabase) {
   EXPECT_EQ(parse(format_deployment(a), "").value().plan->geometry(), a.plan->geometry());
 }
 
+/// Of what servers are not told, a wrong bit would make a key that is there "proven" missing.
+TEST(Deployment, AWrongBitIsNoticed) {
+  const auto sound = format_deployment(parse(with("\"digests\": true}", kFilter), "").value());
+  const auto flip = [&](std::string_view member, std::size_t behind) {
+    auto text = sound;
+    text[text.find("\"" + std::string(member) + "\"") + member.size() + 2 + behind] ^= 1;
+    return parse(text);
+  };
+  EXPECT_TRUE(parse(sound));
+  for (const std::size_t digit : {5u, 37u, 66u}) {
+    expect_error(flip("seed", digit), ErrorCode::kDataLoss, "'checksum' is not that of");
+    expect_error(flip("checksum", digit), ErrorCode::kDataLoss, "'checksum' is not that of");
+  }
+  for (const auto* number : {"tweak", "epoch", "record_bytes"}) {
+    expect_error(flip(number, 2), ErrorCode::kDataLoss, "'checksum' is not that of");
+  }
+  // What people edit by hand.
+  auto text = sound;
+  text.replace(text.find("c.example"), 9, "d.example");
+  EXPECT_TRUE(parse(text));
+}
+
+/// Else a client that goes to another folder trusts another file there.
+TEST(Deployment, CertificateAuthoritiesStayTheSameFile) {
+  const testing::TemporaryFolder folder;
+  testing::write_file(folder / "d.json", as_bytes(kGood));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto loaded = load_deployment("d.json");
+  const auto parsed = parse(kGood);
+  const auto saved = save_deployments("again.json", {{*loaded}});
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(loaded && parsed && saved);
+  EXPECT_EQ(loaded->servers[1].ca_file, folder / "ca.pem");
+  EXPECT_EQ(parsed->servers[1].ca_file, folder / "ca.pem");
+  EXPECT_NE(as_text(testing::read_file(folder / "again.json")).find("\"ca_file\": \"ca.pem\""),
+            std::string::npos);
+}
+
 struct Bad {
   const char *what, *by, *message;
   ErrorCode code = ErrorCode::kDataLoss;

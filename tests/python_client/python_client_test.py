@@ -329,6 +329,9 @@ class AgainstServers(cl.Servers):
         servers = [self.serve(x) for x in (1, 2, 3)]
         good = json.loads(self.deploy(servers, 1).read_text())
         target = self.path / "changed.json"
+        target.write_text(json.dumps({**good, "database": {**good["database"], "record_bytes": 1}}))
+        self.assertIn("its checksum is wrong", self.get(target, 1, code=2)[1])
+        del good["checksum"]
 
         def changed(change):
             text = json.loads(json.dumps(good))

@@ -31,8 +31,9 @@ Result<void> check_manifest_follows(const Deployment& before, const Deployment& 
 
 /// Reads and validates the deployments of a file: one, or several of one database, each by a protocol of its
 /// own. Unavailable: no such file. DataLoss: not JSON, a missing or foreign member, an unknown version or
-/// protocol. InvalidArgument: what Protocol::plan and check_one_database refuse. ca_file paths are relative
-/// to the file, where `path` is a link to that to which it leads.
+/// protocol, or a wrong checksum. InvalidArgument: what Protocol::plan and check_one_database refuse. ca_file
+/// paths are relative to the file, where `path` is a link to that to which it leads, and absolute in the
+/// result.
 Result<std::vector<Deployment>> load_deployments(const std::filesystem::path& path);
 Result<std::vector<Deployment>> parse_deployments(std::string_view text, const std::filesystem::path& folder);
 std::string format_deployments(std::span<const Deployment> deployments);
