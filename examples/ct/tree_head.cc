@@ -101,6 +101,22 @@ Result<void> check_roots(const TreeHead& head, unsigned levels, std::span<const 
   return {};
 }
 
+/// Where the proofs are, without the checksum.
+OutJson proofs_of(const Publication& publication) {
+  Bytes roots;
+  for (const auto& root : publication.roots) roots.insert(roots.end(), root.begin(), root.end());
+  Writer geometry;
+  publication.geometry.encode(geometry);
+  return {{"levels", publication.levels},
+          {"subtree_roots", encode_base64(roots)},
+          {"database_identity", encode_base64(publication.version.identity)},
+          {"database_epoch", publication.version.epoch},
+          {"database_geometry", encode_base64(std::move(geometry).take())}};
+}
+
+/// Nothing of this is signed, and with a wrong filter a certificate would seem to be missing.
+std::string checksum_of(const OutJson& proofs) { return encode_base64(sha256(as_bytes(proofs.dump()))); }
+
 }  // namespace
 
 Bytes signed_bytes(const TreeHead& head) {
@@ -214,16 +230,9 @@ Result<void> SigningKey::sign(TreeHead& head) const {
 std::string format_tree_head(const TreeHead& head) { return to_json(head).dump(2) + "\n"; }
 
 std::string format_publication(const Publication& publication) {
-  Bytes roots;
-  for (const auto& root : publication.roots) roots.insert(roots.end(), root.begin(), root.end());
-  Writer geometry;
-  publication.geometry.encode(geometry);
   OutJson json = to_json(publication.head);
-  json["proofs"] = {{"levels", publication.levels},
-                    {"subtree_roots", encode_base64(roots)},
-                    {"database_identity", encode_base64(publication.version.identity)},
-                    {"database_epoch", publication.version.epoch},
-                    {"database_geometry", encode_base64(std::move(geometry).take())}};
+  auto& proofs = json["proofs"] = proofs_of(publication);
+  proofs["checksum"] = checksum_of(proofs);
   return json.dump(2) + "\n";
 }
 
@@ -255,8 +264,13 @@ Result<Publication> parse_publication(std::string_view text) {
   if (geometry.records() > head.tree_size || geometry.rows() > most / geometry.spec().records_per_row + 1) {
     return proofs["database_geometry"].error("is of more records than the tree has leaves");
   }
-  return Publication{std::move(head), static_cast<unsigned>(levels), std::move(roots), std::move(geometry),
-                     version};
+  Publication publication{std::move(head), static_cast<unsigned>(levels), std::move(roots),
+                          std::move(geometry), version};
+  PIRX_ASSIGN(const auto checksum, proofs["checksum"].string());
+  if (checksum != checksum_of(proofs_of(publication))) {
+    return proofs["checksum"].error("is not that of what the file says: it is damaged");
+  }
+  return publication;
 }
 
 std::string format_consistency(std::span<const Digest> proof) {

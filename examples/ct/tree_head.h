@@ -61,7 +61,7 @@ class SigningKey {
 /// What clients need beside the servers: the signed tree head and how a database of its proofs is to be read.
 /// The same for every client and certificate, so that fetching it tells nothing. Only the head is signed; the
 /// rest is checked against it (roots), or decides nothing but which replies are asked for (geometry and
-/// version).
+/// version), and has a checksum against damage.
 struct Publication {
   TreeHead head;
   unsigned levels = 0;             ///< hashes that a record of the database has room for
@@ -76,7 +76,7 @@ inline constexpr std::size_t kMaxHeadBytes = std::size_t{256} << 20;  ///< of a 
 /// JSON: the members of RFC 6962 section 4.3 (get-sth), and `proofs`. A tree head alone has no `proofs`.
 std::string format_tree_head(const TreeHead& head);
 std::string format_publication(const Publication& publication);
-/// DataLoss: malformed, or roots that do not make the root of the head.
+/// DataLoss: malformed, roots that do not make the root of the head, or a wrong checksum.
 Result<TreeHead> parse_tree_head(std::string_view text);
 Result<Publication> parse_publication(std::string_view text);
 

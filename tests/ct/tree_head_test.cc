@@ -243,6 +243,15 @@ TEST(TreeHead, HostileFiles) {
   expect_error(with("database_geometry", "\"\""), ErrorCode::kDataLoss, "geometry");
   expect_error(with("database_geometry", quoted(Bytes(88))), ErrorCode::kDataLoss, "geometry");
   EXPECT_FALSE(with("database_geometry", quoted(Bytes(89, std::byte{1}))));
+  // Else a certificate would seem to be missing, with proof.
+  auto moved = sample(new_key(), 13, 2).publication.geometry.spec();
+  moved.records_per_row += 1;
+  Writer other;
+  database::Geometry::create(moved)->encode(other);
+  expect_error(with("database_geometry", quoted(std::move(other).take())), ErrorCode::kDataLoss,
+               "'proofs.checksum' is not that of");
+  expect_error(with("database_epoch", "77"), ErrorCode::kDataLoss, "'proofs.checksum' is not that of");
+  expect_error(with("checksum", "7"), ErrorCode::kDataLoss, "'proofs.checksum' is not a string");
   // What the log does not sign makes nobody send gigabytes.
   const auto geometry_of = [&](std::uint64_t records) {
     auto spec = sample(new_key(), 13, 2).publication.geometry.spec();
