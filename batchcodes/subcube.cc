@@ -53,7 +53,7 @@ std::vector<std::size_t> Subcube::addends(std::size_t bucket) const {
   return result;
 }
 
-Result<void> Subcube::assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted,
+Result<void> Subcube::assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted, std::size_t&,
                              VerticalPlan& plan) const {
   SecretVector<Request> requests(batch());
   for (std::size_t k = 0; k < batch(); ++k) {

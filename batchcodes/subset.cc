@@ -93,10 +93,12 @@ Secrets<RecoverySet> flat_recoveries(std::span<const std::uint32_t> sets, std::u
 }
 
 /// Gives every request a recovery set so that no two share a bucket. Takes the request with the fewest sets
-/// left, tries its smallest set first, and goes back to the next one if that leads nowhere.
+/// left, tries its smallest set first, and goes back to the next one if that leads nowhere. Looks at about
+/// `most` words at most.
 class Search {
  public:
-  explicit Search(const Secrets<const Secrets<RecoverySet>*>& ways) : chosen_(ways.size(), nullptr) {
+  Search(const Secrets<const Secrets<RecoverySet>*>& ways, std::size_t most)
+      : chosen_(ways.size(), nullptr), most_(most) {
     SecretMap<const Secrets<RecoverySet>*, std::size_t> known;
     for (const auto* list : ways) {
       const auto [at, first] = known.try_emplace(list, lists_.size());
@@ -107,10 +109,9 @@ class Search {
 
   bool run() { return place(chosen_.size()); }
   const RecoverySet& chosen(std::size_t request) const { return *chosen_[request]; }
+  std::size_t work() const noexcept { return work_; }
 
  private:
-  static constexpr std::size_t kMaxWork = std::size_t{1} << 26;  ///< words looked at: less than 0.2 s
-
   struct List {
     explicit List(const Secrets<RecoverySet>& all)
         : ways(&all), columns(all.size() * all[0].buckets.size()), blocked(all.size()), left(all.size()) {
@@ -134,7 +135,7 @@ class Search {
     }
     if (fewest == 0) return false;
     const List& list = lists_[list_of_[request]];
-    for (std::size_t w = 0; w < list.ways->size() && work_ <= kMaxWork; ++w) {
+    for (std::size_t w = 0; w < list.ways->size() && work_ < most_; ++w) {
       if (list.blocked[w] != 0) continue;
       const RecoverySet& way = (*list.ways)[w];
       count(way, [](List& of, std::size_t at) { of.left -= of.blocked[at]++ == 0; });
@@ -167,7 +168,7 @@ class Search {
   Secrets<List> lists_;           ///< of the different blocks
   Secrets<std::size_t> list_of_;  ///< of each request
   Secrets<const RecoverySet*> chosen_;
-  std::size_t work_ = 0;
+  std::size_t most_, work_ = 0;
 };
 
 }  // namespace
@@ -231,8 +232,9 @@ std::vector<std::size_t> Subset::addends(std::size_t bucket) const {
   return result;
 }
 
-Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted,
+Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted, std::size_t& work,
                             VerticalPlan& plan) const {
+  constexpr std::size_t kMaxSearch = std::size_t{1} << 26;  // less than 0.2 s
   static_cast<void>(blocks);
   const std::uint64_t plain = sets_.size() - first_plain_;
   SecretMap<std::uint32_t, Secrets<RecoverySet>> ways;
@@ -246,23 +248,29 @@ Result<void> Subset::assign(std::uint64_t blocks, std::span<const std::uint64_t>
   const auto search = [&] {
     Secrets<const Secrets<RecoverySet>*> lists;
     for (const auto S : targets) lists.push_back(&ways.at(S));
-    return Search(lists);
+    return Search(lists, std::min(work, kMaxSearch));
   };
+  const auto spend = [&work](std::size_t spent) { work -= std::min(work, spent); };
   auto found = search();
   bool done = found.run();
+  spend(found.work());
   if (!done && characteristic_ == Characteristic::kTwo) {
     // As many for each block as all have time for.
-    constexpr std::size_t kMaxWork = std::size_t{1} << 25, kMaxFlats = 4096;
-    const std::size_t flats = std::min(kMaxFlats, kMaxWork / (sets_.size() * wanted.size()));
+    constexpr std::size_t kMaxLooking = std::size_t{1} << 25, kMaxFlats = 4096;
+    const std::size_t flats =
+        std::min(kMaxFlats, std::min(work, kMaxLooking) / (sets_.size() * wanted.size()));
+    spend(flats * sets_.size() * ways.size());
     for (auto& [S, list] : ways) {
       for (auto& flat : flat_recoveries(sets_, S, elements_, weight_, flats)) list.push_back(std::move(flat));
     }
     found = search();
     done = found.run();
+    spend(found.work());
   }
   if (!done) {
     return invalid(
-        "no way was found to serve these blocks in one round: too many of them fall on the same sets. "
+        "no way was found in time to serve these blocks in one round: too many of them fall on the same "
+        "sets. "
         "Ask for fewer of them, use a larger w, or a subcube code, which serves any blocks");
   }
   for (std::size_t k = 0; k < wanted.size(); ++k) {

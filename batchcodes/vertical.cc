@@ -7,7 +7,8 @@
 
 namespace pirx::batchcodes {
 
-Result<VerticalPlan> VerticalCode::plan(std::uint64_t blocks, std::span<const std::uint64_t> wanted) const {
+Result<VerticalPlan> VerticalCode::plan(std::uint64_t blocks, std::span<const std::uint64_t> wanted,
+                                        std::size_t& work) const {
   if (wanted.empty() || wanted.size() > batch()) {
     return invalid("this code serves 1 to " + std::to_string(batch()) + " blocks in a round, not " +
                    std::to_string(wanted.size()) + ": ask in several rounds, always the same number");
@@ -18,7 +19,7 @@ Result<VerticalPlan> VerticalCode::plan(std::uint64_t blocks, std::span<const st
     }
   }
   VerticalPlan result(buckets(), wanted.size());
-  PIRX_TRY(assign(blocks, wanted, result));
+  PIRX_TRY(assign(blocks, wanted, work, result));
   return result;
 }
 

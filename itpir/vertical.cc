@@ -27,10 +27,10 @@ Result<std::size_t> VerticalClient::batches(std::size_t records) const {
   return batches;
 }
 
-Result<void> VerticalClient::plan_batch(Wish& wish, std::size_t batch,
-                                        std::span<const std::uint64_t> blocks) const {
+Result<void> VerticalClient::plan_batch(Wish& wish, std::size_t batch, std::span<const std::uint64_t> blocks,
+                                        std::size_t& work) const {
   const std::size_t m = layout_.code->buckets();
-  PIRX_ASSIGN(auto plan, layout_.code->plan(layout_.plain.rows(), blocks));
+  PIRX_ASSIGN(auto plan, layout_.code->plan(layout_.plain.rows(), blocks, work));
   for (std::size_t b = 0; b < m; ++b) wish.rows_.expose()[batch * m + b] = plan.row(b);
   wish.plans_[batch] = std::move(plan);
   return {};
@@ -45,10 +45,12 @@ Result<VerticalClient::Wish> VerticalClient::plan(std::span<const std::uint64_t>
     PIRX_ASSIGN(const auto location, layout_.plain.locate(records[k]));
     wanted.expose()[k] = location.row;
   }
+  // For all batches together: the time depends on what is wanted, and servers may see it.
+  std::size_t work = batchcodes::VerticalCode::kMaxWork;
   for (std::size_t batch = 0; batch < batches; ++batch) {
-    PIRX_TRY(plan_batch(
-        wish, batch,
-        std::as_const(wanted).expose().subspan(batch * q, std::min(q, records.size() - batch * q))));
+    const auto blocks =
+        std::as_const(wanted).expose().subspan(batch * q, std::min(q, records.size() - batch * q));
+    PIRX_TRY(plan_batch(wish, batch, blocks, work));
   }
   return wish;
 }
@@ -57,7 +59,8 @@ Result<VerticalClient::Wish> VerticalClient::stand_in(std::size_t records) const
   PIRX_ASSIGN(const auto batches, this->batches(records));
   Wish wish(SecretVector<std::uint64_t>(1), batches, layout_.code->buckets());
   constexpr std::uint64_t kFirst[] = {0};
-  PIRX_TRY(plan_batch(wish, 0, kFirst));
+  std::size_t work = batchcodes::VerticalCode::kMaxWork;
+  PIRX_TRY(plan_batch(wish, 0, kFirst, work));
   return wish;
 }
 

@@ -288,6 +288,24 @@ TEST(Subset, LargeBatchesHavePlans) {
   EXPECT_TRUE(code->plan(1'000'000, same));
 }
 
+TEST(Subset, SearchesKeepToTheirBudget) {
+  const auto code = vertical_code("subset:5,4").value();
+  const std::vector<std::uint64_t> hard{3, 3, 8, 1, 13, 11, 3, 3, 8, 1, 6, 6, 13, 6, 11, 6};
+  std::size_t work = VerticalCode::kMaxWork;
+  ASSERT_TRUE(code->plan(400, hard, work));
+  const std::size_t took = VerticalCode::kMaxWork - work;
+  EXPECT_GT(took, VerticalCode::kMaxWork / 2);
+  work = took / 2;
+  EXPECT_FALSE(code->plan(400, hard, work));
+  EXPECT_EQ(work, 0u);
+  EXPECT_FALSE(code->plan(400, hard, work));
+  // Different sets are searched for hardly at all.
+  const std::vector<std::uint64_t> easy{0, 1, 2, 3, 4};
+  work = VerticalCode::kMaxWork;
+  EXPECT_TRUE(code->plan(400, easy, work));
+  EXPECT_GT(work, VerticalCode::kMaxWork - 10'000);
+}
+
 TEST(Subset, FewerAndSingleSets) {
   auto engine = seeded_engine(53);
   const gf2e::Gf2 f;

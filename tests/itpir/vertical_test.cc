@@ -382,6 +382,24 @@ TEST_P(Vertical, ALieInWhatIsNotWantedChangesNothing) {
   }
 }
 
+/// One batch of rows that takes a second search over many sets, and sixteen of them: they share its time.
+TEST_P(Vertical, OneSearchBudgetForAllBatches) {
+  if (GetParam().code != "subset:3,1") GTEST_SKIP() << "the code is another one anyway";
+  const auto planner = client("subset:5,4");
+  std::vector<std::uint64_t> wanted;
+  for (const std::uint64_t row : {3, 3, 8, 1, 13, 11, 3, 3, 8, 1, 6, 6, 13, 6, 11, 6})
+    wanted.push_back(2 * row);
+  EXPECT_TRUE(pirx::testing::good(planner.plan(wanted)));
+  std::vector<std::uint64_t> many;
+  for (int batch = 0; batch < 16; ++batch) many.insert(many.end(), wanted.begin(), wanted.end());
+  pirx::testing::expect_error(planner.plan(many), ErrorCode::kInvalidArgument, "no way was found in time");
+  EXPECT_TRUE(pirx::testing::good(planner.stand_in(many.size())));
+  // Different sets leave the budget alone.
+  std::iota(many.begin(), many.end(), std::uint64_t{0});
+  for (auto& record : many) record %= kRecords;
+  EXPECT_TRUE(pirx::testing::good(planner.plan(many)));
+}
+
 TEST_P(Vertical, DescribesItself) {
   const auto& server = *servers_[0];
   EXPECT_EQ(server.max_queries(), std::min<std::size_t>(256, 4096 / m()));

@@ -67,8 +67,16 @@ class VerticalCode {
   /// twice. What is sent afterwards, one query to each bucket, has the same shape for all indices.
   /// InvalidArgument: nothing is wanted, or more than batch() blocks, or (only Subset) no way was found for
   /// these blocks. OutOfRange: there is no such block. No error names an index. Time and addresses on this
-  /// machine depend on the indices.
-  Result<VerticalPlan> plan(std::uint64_t blocks, std::span<const std::uint64_t> wanted) const;
+  /// machine depend on the indices. `work` is how much the search for a plan may take, and then what is left
+  /// of it; without it, kMaxWork.
+  Result<VerticalPlan> plan(std::uint64_t blocks, std::span<const std::uint64_t> wanted,
+                            std::size_t& work) const;
+  Result<VerticalPlan> plan(std::uint64_t blocks, std::span<const std::uint64_t> wanted) const {
+    std::size_t work = kMaxWork;
+    return plan(blocks, wanted, work);
+  }
+  /// Words looked at: about half a second.
+  static constexpr std::size_t kMaxWork = (std::size_t{1} << 27) + (std::size_t{1} << 25);
 
  protected:
   VerticalCode() = default;
@@ -76,7 +84,7 @@ class VerticalCode {
   VerticalCode& operator=(const VerticalCode&) = default;
 
  private:
-  virtual Result<void> assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted,
+  virtual Result<void> assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted, std::size_t& work,
                               VerticalPlan& plan) const = 0;
 };
 
@@ -98,7 +106,7 @@ class Subcube final : public VerticalCode {
   struct Request;
   Subcube(unsigned parts, unsigned depth, std::size_t buckets, std::size_t plain)
       : parts_(parts), depth_(depth), buckets_(buckets), plain_(plain) {}
-  Result<void> assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted,
+  Result<void> assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted, std::size_t& work,
                       VerticalPlan& plan) const override;
   void assign_part(unsigned level, std::size_t first_bucket, std::uint64_t rows,
                    std::span<const Request> requests, VerticalPlan& plan) const;
@@ -135,7 +143,7 @@ class Subset final : public VerticalCode {
 
  private:
   Subset(unsigned elements, unsigned weight, Characteristic characteristic, std::vector<std::uint32_t> sets);
-  Result<void> assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted,
+  Result<void> assign(std::uint64_t blocks, std::span<const std::uint64_t> wanted, std::size_t& work,
                       VerticalPlan& plan) const override;
   unsigned elements_, weight_;
   Characteristic characteristic_;

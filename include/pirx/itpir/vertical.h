@@ -43,7 +43,7 @@ class VerticalClient {
   /// Plans a wish. A record may be wanted twice. OutOfRange: there is no such record. InvalidArgument: there
   /// are none, there are too many for a request, or (only subset codes) no way was found for these. Nothing
   /// has been sent then, but if the client visibly asks in another way instead, servers learn something. Time
-  /// and addresses depend on the records.
+  /// and addresses depend on the records; all batches together may take VerticalCode::kMaxWork.
   Result<Wish> plan(std::span<const std::uint64_t> records) const;
 
   /// A wish that servers cannot tell from one for so many records: for record 0, and otherwise blank. Errors
@@ -58,7 +58,8 @@ class VerticalClient {
   VerticalClient(VerticalLayout layout, std::shared_ptr<const SharesClient> client)
       : layout_(std::move(layout)), client_(std::move(client)) {}
   Result<std::size_t> batches(std::size_t records) const;
-  Result<void> plan_batch(Wish& wish, std::size_t batch, std::span<const std::uint64_t> blocks) const;
+  Result<void> plan_batch(Wish& wish, std::size_t batch, std::span<const std::uint64_t> blocks,
+                          std::size_t& work) const;
   VerticalLayout layout_;
   std::shared_ptr<const SharesClient> client_;
 };
