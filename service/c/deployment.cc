@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deployments and clients of the C interface.
 #include <algorithm>
-#include <chrono>
 
 #include "objects.h"
 #include "pirx/http/credentials.h"
@@ -50,10 +49,7 @@ Result<void> give_credentials(const pirx_credentials& given, std::span<http::End
 }  // namespace
 
 Result<std::shared_ptr<const AnyClient>> ClientObject::join(const Stop& stop) const {
-  std::unique_lock lock(join_mutex, std::defer_lock);
-  while (!lock.try_lock_for(std::chrono::milliseconds(50))) {
-    if (stop && stop()) return fail(ErrorCode::kUnavailable, "the look-up was ended by its caller");
-  }
+  const std::lock_guard lock(join_mutex);
   if (joined == nullptr) {
     const bool loopback = client::all_on_this_machine(deployment);
     PIRX_ASSIGN(joined, pirx::join(*deployment.plan, {.loopback = loopback, .stop = stop}, options));

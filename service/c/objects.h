@@ -39,7 +39,7 @@ struct ClientObject : Object {
   std::string warning;
   /// The client half, made at the first look-up, which `stop` may end.
   Result<std::shared_ptr<const AnyClient>> join(const Stop& stop) const;
-  mutable std::timed_mutex join_mutex;  ///< of `joined`
+  mutable std::mutex join_mutex;  ///< of `joined`
   mutable std::shared_ptr<const AnyClient> joined;
   /// Drives look-ups over HTTP. Null in a library without an HTTP client.
   class Http;
