@@ -270,6 +270,15 @@ Result<ByteSpan> Database::record(std::uint64_t position) const {
                               ByteSpan(rows().row(location.row) + location.offset, geometry().slot_bytes()));
 }
 
+Result<void> Database::check_record(std::uint64_t position) const {
+  return guarded([&]() -> Result<void> {
+    PIRX_ASSIGN(const Location location, geometry().locate(position));
+    std::vector<bool> checked;
+    const std::uint64_t stride = geometry().row_stride();
+    return mapping_->check({mapping_->header.layout.rows.offset + location.row * stride, stride}, checked);
+  });
+}
+
 Result<void> Database::check_keys() const {
   return guarded([&]() -> Result<void> {
     std::vector<bool> checked;

@@ -754,6 +754,14 @@ class CommandLine(Servers):
             self.assertIn("DataLoss", listing.communicate(timeout=60)[1])
             self.assertEqual(listing.returncode, 4)
 
+    def test_a_wrong_bit_of_a_record_without_a_digest(self):
+        target, source = self.path / "bare.pirx", self.path / "lines"
+        source.write_text("".join(f"record-{i:04}\n" for i in range(500)))
+        run("db", "build", target, source, "--from", "lines", "--no-digests")
+        self.assertEqual(run("db", "get", target, 499).stdout, "record-0499\n")
+        target.write_bytes(target.read_bytes().replace(b"record-0499", b"record-0498"))
+        self.assertIn("DataLoss", run("db", "get", target, 499, code=4).stderr)
+
     def test_changes_without_their_database_are_not_removed(self):
         target, source, record = self.path / "mine.pirx", self.path / "lines", self.path / "record"
         source.write_text("a\nb\n")

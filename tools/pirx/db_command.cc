@@ -353,6 +353,7 @@ Result<void> get(const std::string& path, std::optional<std::uint64_t> position,
   }
   if (!position) return invalid("give a position or --key");
   PIRX_ASSIGN(const auto record, db->record(*position));
+  PIRX_TRY(db->check_record(*position));
   write_out(record, !raw);
   return {};
 }

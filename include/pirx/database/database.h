@@ -68,6 +68,9 @@ class Database {
   /// The data of the record at a position, borrowed from the map. OutOfRange: there is no such record.
   /// DataLoss: it is damaged. InvalidArgument: this is a bucket, whose rows mix several records.
   Result<ByteSpan> record(std::uint64_t position) const;
+  /// Checks the checksums of the row that holds this record: without digests, record() notices no wrong bit.
+  /// OutOfRange: there is no such record. DataLoss: it is damaged.
+  Result<void> check_record(std::uint64_t position) const;
   /// Checks the checksums of the index of keys, which find() and for_each_key() do not. DataLoss: it is
   /// damaged.
   Result<void> check_keys() const;
