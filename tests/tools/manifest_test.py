@@ -91,6 +91,15 @@ class Manifests(cl.Servers):
         public = self.path / "publisher.key.pub"
         self.assertEqual(public.read_text(), self.publisher + "\n")
         self.assertIn("exists", cl.run("manifest", "key", self.key, code=WRONG).stderr)
+        # A run that was cut short wrote the key alone; no key is written over.
+        secret = self.key.read_text()
+        public.unlink()
+        self.assertIn("there was a key", cl.run("manifest", "key", self.key).stdout)
+        self.assertEqual((self.key.read_text(), public.read_text()), (secret, self.publisher + "\n"))
+        (self.path / "mine").write_text("mine")
+        (self.path / "mine").chmod(0o600)
+        cl.run("manifest", "key", self.path / "mine", code=WRONG)
+        self.assertEqual((self.path / "mine").read_text(), "mine")
         database = self.build()
         manifest = self.sign(database)
         shown = cl.run("manifest", "show", manifest, "--publisher", public, "--database", database).stdout

@@ -24,24 +24,6 @@ struct ManifestArguments {
   bool add = false;
 };
 
-/// Writes a new key, and beside it the public one in a file of its own.
-Result<void> make_key(const ManifestArguments& a) {
-  PIRX_ASSIGN(const auto lock, lock_folder(a.key));
-  for (const auto& file : {a.key, a.key + ".pub"}) {
-    PIRX_ASSIGN(const bool there, is_there(file));
-    if (there) {
-      return invalid(file + " exists, and a key that is overwritten is lost: name another file");
-    }
-  }
-  PIRX_ASSIGN(const auto seed, ed25519::new_seed());
-  const auto publisher = to_hex(ed25519::public_key(seed));
-  PIRX_TRY(replace_file(a.key, as_text(ed25519::to_pem(seed)), 0600));
-  PIRX_TRY(replace_file(a.key + ".pub", publisher + "\n"));
-  std::printf("wrote %s: keep it secret, and keep a copy\npublisher       %s\n", a.key.c_str(),
-              publisher.c_str());
-  return {};
-}
-
 Result<ed25519::Seed> read_key(const std::string& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {
@@ -52,6 +34,25 @@ Result<ed25519::Seed> read_key(const std::string& file) {
   secure_wipe(text.data(), text.size());
   if (!seed) return invalid(file + ": " + seed.error().message());
   return seed;
+}
+
+/// Writes a new key, and beside it the public one in a file of its own. Where there is a key alone, only the
+/// public one: this was cut short before.
+Result<void> make_key(const ManifestArguments& a) {
+  PIRX_ASSIGN(const auto lock, lock_folder(a.key));
+  const auto public_file = a.key + ".pub";
+  PIRX_ASSIGN(const bool public_there, is_there(public_file));
+  if (public_there) {
+    return invalid(public_file + " exists, and a key that is overwritten is lost: name another file");
+  }
+  PIRX_ASSIGN(const bool there, is_there(a.key));
+  PIRX_ASSIGN(const auto seed, there ? read_key(a.key) : ed25519::new_seed());
+  const auto publisher = to_hex(ed25519::public_key(seed));
+  if (!there) PIRX_TRY(replace_file(a.key, as_text(ed25519::to_pem(seed)), 0600));
+  PIRX_TRY(replace_file(public_file, publisher + "\n"));
+  std::printf("%s %s: keep it secret, and keep a copy\npublisher       %s\n",
+              there ? "there was a key in" : "wrote", a.key.c_str(), publisher.c_str());
+  return {};
 }
 
 /// What the servers of that database will say of themselves.
