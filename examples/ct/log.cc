@@ -196,6 +196,15 @@ ProofStream::Sink equals_record_of(const database::Database& database, const fs:
   };
 }
 
+/// Whether a create() that was cut short may have left it: it writes the key last, and nothing was signed
+/// without.
+bool is_left_over(const fs::directory_entry& file) {
+  const auto name = file.path().filename().string();
+  std::error_code error;
+  if (name.starts_with("public.pem") || name.starts_with("appending")) return true;
+  return (name == "key.pem" || name.starts_with("entries")) && fs::is_empty(file.path(), error) && !error;
+}
+
 /// The database at the target; null when there is no such file.
 Result<std::shared_ptr<const database::Database>> old_database(const fs::path& target) {
   auto old = database::Database::open_if_there(target);
@@ -213,13 +222,16 @@ Result<void> Log::create(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (error)
     return fail(ErrorCode::kUnavailable, "cannot create " + folder.string() + ": " + error.message());
-  if (!fs::is_empty(folder, error) || error) {
+  PIRX_ASSIGN(const auto lock, lock_folder(key_file(folder)));
+  const fs::directory_iterator files(folder, error);
+  if (error || !std::all_of(begin(files), end(files), is_left_over)) {
     return invalid(folder.string() + " is not empty: a new log takes an empty folder");
   }
   PIRX_ASSIGN(const auto key, SigningKey::generate());
-  PIRX_TRY(key.save(key_file(folder)));
+  PIRX_TRY(replace_file(entries_file(folder), ""));
   PIRX_TRY(replace_file(public_key_file(folder), key.public_pem()));
-  return replace_file(entries_file(folder), "");
+  fs::remove(key_file(folder), error);
+  return key.save(key_file(folder));
 }
 
 Result<Log> Log::open(const fs::path& folder) {

@@ -41,7 +41,7 @@ struct DatabaseReport {
 class Log {
  public:
   /// A new log with a key of its own and no entries: folder/{key.pem,public.pem,entries}. Unavailable;
-  /// InvalidArgument when the folder holds anything.
+  /// InvalidArgument when the folder holds anything but what a call that was cut short left.
   static Result<void> create(const std::filesystem::path& folder);
   /// Checks that the entries are undamaged and make the tree head. Unavailable, DataLoss; Unauthenticated: a
   /// head that another key signed.

@@ -247,6 +247,26 @@ TEST(Log, FoldersThatAreNoLog) {
   expect_error(Log::create(folder / "file/log"), ErrorCode::kUnavailable, "cannot create");
 }
 
+TEST(Log, ACreateThatWasCutShortIsRunAgain) {
+  const testing::TemporaryFolder folder;
+  const auto log = folder / "log";
+  std::filesystem::create_directory(log);
+  // As it dies after each of its files; and an append that then lacked the key.
+  for (const auto* left : {"entries", "public.pem.tmp-1-1", "public.pem", "appending", "key.pem"}) {
+    testing::write_file(log / left, as_bytes(std::string_view(left).starts_with("public") ? "x" : ""));
+    std::filesystem::copy(log, folder / left);
+    ASSERT_TRUE(good(Log::create(folder / left))) << left;
+    ASSERT_TRUE(good(Log::open(folder / left)->append({}, 3, 1))) << left;
+    ASSERT_TRUE(good(Log::open(folder / left))) << left;
+    expect_error(Log::create(folder / left), ErrorCode::kInvalidArgument, "not empty");
+  }
+  for (const auto* mine : {"entries", "key.pem"}) {
+    testing::write_file(log / mine, as_bytes("mine"));
+    expect_error(Log::create(log), ErrorCode::kInvalidArgument, "not empty");
+    testing::write_file(log / mine, {});
+  }
+}
+
 TEST(Log, DamageIsNoticedAndRemainsAreNot) {
   const testing::TemporaryFolder folder;
   auto log = new_log(folder / "log");
