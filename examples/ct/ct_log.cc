@@ -132,8 +132,10 @@ int main_of(int argc, char** argv) {
   with_log(append_command);
   append_command.add_option("certificates", a.certificates,
                             "PEM files with any number of certificates, or DER");
-  append_command.add_option("--fill", a.fill, "Then append generated entries until there are so many leaves");
-  append_command.add_option("--time", a.time, "Milliseconds since 1970 of the new entries and head [now]");
+  append_command.add_option("--fill", a.fill, "Then append generated entries until there are so many leaves")
+      ->check(whole_number());
+  append_command.add_option("--time", a.time, "Milliseconds since 1970 of the new entries and head [now]")
+      ->check(whole_number());
 
   auto& database_command =
       add("database", "Build or update the database of proofs of the latest tree head", database);
@@ -142,7 +144,8 @@ int main_of(int argc, char** argv) {
   database_command
       .add_option("--levels", a.levels,
                   "Hashes of a proof that are fetched in private; above them every client gets all")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number());
   database_command.add_flag("--by-index", a.by_index,
                             "Proofs at their leaves' positions, not by certificate");
   database_command.add_flag("--unexpired", a.unexpired,
@@ -168,7 +171,8 @@ int main_of(int argc, char** argv) {
 
   add("generate", "Print certificate NUMBER of those that --fill appends, NUMBER being its index", generate)
       .add_option("number", a.number)
-      ->required();
+      ->required()
+      ->check(whole_number());
 
   return run_program(app, argc, argv, [&] { return action(a); });
 }

@@ -4,22 +4,44 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 
 #include "pirx/base/result.h"
+#include "pirx/database/serving.h"
+#include "pirx/protocol/option.h"
 
 namespace pirx::ct {
 
 inline constexpr int kUsageExitCode = 1;
 
-/// Parses, runs `action`, prints its error. The action returns the exit code of what is no error.
+/// Of an option that takes a whole number: no sign, no fraction, nothing beyond 64 bits.
+inline CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        const auto value = parse_whole_number(text, 0, ~std::uint64_t{0});
+        return value ? "" : value.error().message();
+      },
+      "");
+}
+
+/// Parses, runs `action`, prints its error. The action returns the exit code of what is no error. Files that
+/// shrink or grow too long are errors of the action, not the end of the process.
 inline int run_program(CLI::App& app, int argc, char** argv, const std::function<Result<int>()>& action) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageExitCode;
   }
-  auto done = action();
+  std::signal(SIGXFSZ, SIG_IGN);
+  auto done = [&]() -> Result<int> {
+    PIRX_TRY(database::survive_lost_pages());
+    return action();
+  }();
+  if (done && database::pages_lost()) {
+    done = fail(ErrorCode::kDataLoss,
+                "a database was truncated while it was read, or its disk fails: do not use what came of it");
+  }
   if (done && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
     done = fail(ErrorCode::kUnavailable, "cannot write to standard output");
   }

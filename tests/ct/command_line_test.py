@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import re
+import resource
 import signal
 import ssl
 import shutil
@@ -189,6 +190,26 @@ class EndToEnd(unittest.TestCase):
             self.assertIn(f"--time {far} is more than a day ahead", said)
         run(CT_LOG, "append", log, "--fill", 5)
         run(CT_LOG, "append", log, "--fill", 8, "--time", now + day - 60_000)
+
+    def test_numbers(self):
+        log = self.path / "numbers"
+        run(CT_LOG, "create", log)
+        for bad in ("-1", "1.5", "x", "18446744073709551616", ""):
+            run(CT_LOG, "append", log, f"--fill={bad}", code=1)
+            run(CT_LOG, "append", log, "--fill", 5, f"--time={bad}", code=1)
+            run(CT_LOG, "database", log, self.path / "numbers.pirx", f"--levels={bad}", code=1)
+            run(CT_LOG, "generate", "--", bad, code=1)
+            self.audit(self.cert, self.servers, f"--index={bad}", code=1)
+        self.assertEqual(log.joinpath("entries").stat().st_size, 0)
+
+    def test_limits_of_files(self):
+        log = self.path / "limits"
+        run(CT_LOG, "create", log)
+        done = subprocess.run([CT_LOG, "append", log, "--fill", "50000"], capture_output=True, text=True, cwd=self.path,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("File too large", done.stderr)
+        run(CT_LOG, "append", log, "--fill", 50)
 
     def test_growth_by_index_and_consistency(self):
         log, proofs = self.path / "growing", self.path / "growing.pirx"
