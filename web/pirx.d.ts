@@ -70,6 +70,8 @@ export interface Client {
   readonly servers: readonly string[];
   /** What the user should be told before it is used; usually "". */
   readonly warning: string;
+  /** Frees its memory, and wipes its keys once look-ups that have begun are over. The next look-up makes another client. */
+  close(): void;
 }
 
 /** What a deployment file says. Get it from somebody you trust. */
@@ -83,13 +85,15 @@ export interface Deployment {
   /** Looks up to 256 of them up together: servers see how many. One after another they would see more: when each look-up
    * begins tells how long the one before took to read. */
   getMany(wishes: readonly Wish[], settings?: Settings): Promise<Answers>;
+  /** Frees its memory and that of its clients. Look-ups that have begun go on; another one is InvalidArgument. */
+  close(): void;
 }
 
 export class Pirx {
   /** Loads pirx.wasm from an address or from its bytes. Throws Unavailable where there is no crypto.getRandomValues. */
   static load(source: string | URL | ArrayBuffer | ArrayBufferView): Promise<Pirx>;
   readonly version: string;
-  /** Reads the text of a deployment file. Do it once: the memory that it takes stays taken. Names of certificate files
+  /** Reads the text of a deployment file. The memory that it takes stays taken until close(). Names of certificate files
    * (ca_file) in it are relative to `folder`, where Node.js runs this; a browser uses none. */
   deployment(text: string, folder?: string): Deployment;
 }

@@ -162,11 +162,25 @@ class Deployment {
     });
   }
 
-  /// The client of a protocol and of these options, made once: { handle, warning, servers, tls }.
+  /// The client of a protocol and of these options, made once: { handle, warning, servers, tls, close }.
   client(protocol = this.protocols[0], options = {}) {
     const name = JSON.stringify([protocol, options]);
-    if (!this.#clients.has(name)) this.#clients.set(name, this.#make(protocol, Object.entries(options)));
+    if (!this.#clients.has(name)) {
+      const client = this.#make(protocol, Object.entries(options));
+      client.close = () => {
+        if (this.#clients.get(name) !== client) return;
+        this.#clients.delete(name);
+        this.#machine.call("pirx_client_free", client.handle);
+      };
+      this.#clients.set(name, client);
+    }
     return this.#clients.get(name);
+  }
+  close() {
+    for (const client of [...this.#clients.values()]) client.close();
+    const handle = this.#handle;
+    this.#handle = 0;
+    this.#machine.call("pirx_deployment_free", handle);
   }
   #make(protocol, options) {
     const machine = this.#machine;
@@ -421,7 +435,9 @@ async function ask(message, tls, timeout, last, signal, count) {
     if (error instanceof Lost) throw error;
     if (signal?.aborted) throw new Lost("Unavailable", "the look-up was ended");
     if (end.signal.aborted) throw new Lost("Unavailable", "did not reply in time");
-    throw new Lost("Unavailable", "cannot be reached, or does not let pages of this origin ask it (pirx serve --cors)");
+    if (!NODE) throw new Lost("Unavailable", "cannot be reached, or does not let pages of this origin ask it (pirx serve --cors)");
+    const untrusted = /^(?!ERR_SSL)\w*(CERT|VERIFY)/.test(error.code); // with ERR_SSL the server says something of the client's
+    throw new Lost("Unavailable", `${untrusted ? "its certificate is not trusted" : "cannot be reached"}: ${error.code ?? "no reply"}`);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", stop);

@@ -12,7 +12,7 @@ const plain = (_, value) => typeof value === "bigint" ? Number(value) : value;
 const load = () => Pirx.load(readFileSync(`${folder}/pirx.wasm`));
 let pirx = null;
 for await (const line of createInterface({ input: process.stdin })) {
-  const { deployment, wish, cpu, ...settings } = JSON.parse(line);
+  const { deployment, wish, cpu, again, ...settings } = JSON.parse(line);
   let told;
   try {
     pirx ??= await load();
@@ -27,6 +27,21 @@ for await (const line of createInterface({ input: process.stdin })) {
     const many = Array.isArray(wish); // getMany
     const answer = await opened[many ? "getMany" : "get"](wish, { ...settings, onEvent });
     const { user, system } = process.cpuUsage(before);
+    if (again) { // with a new client each time, and as often with a new deployment; then with what is closed
+      const external = process.memoryUsage().external;
+      for (let i = 0; i < again; ++i) {
+        opened.client(settings.protocol, settings.options).close();
+        await opened.get(wish, settings);
+        const other = pirx.deployment(readFileSync(deployment, "utf8"), dirname(deployment));
+        const answer = other.get(wish, settings);
+        other.close();
+        await answer; // it had begun
+        other.close();
+      }
+      console.log(JSON.stringify({ grown: process.memoryUsage().external - external }));
+      opened.close();
+      await opened.get(wish, settings);
+    }
     const text = (bytes) => bytes && new TextDecoder().decode(bytes);
     told = { ...answer, record: text(answer.record), records: answer.records?.map(text), events, database: opened.database, protocols: opened.protocols, cpu: cpu && (user + system) / 1000 };
   } catch (error) {
