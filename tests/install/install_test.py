@@ -18,6 +18,17 @@ add_executable(consumer main.cc)
 target_link_libraries(consumer PRIVATE pirx::{component})
 """
 
+WITHOUT_MPI = """cmake_minimum_required(VERSION 3.25)
+project(consumer CXX)
+set(CMAKE_DISABLE_FIND_PACKAGE_MPI TRUE)
+find_package(pirx 0.1 COMPONENTS core OPTIONAL_COMPONENTS shards)
+if(NOT pirx_FOUND OR NOT TARGET pirx::core)
+  message(FATAL_ERROR "core is missing")
+elseif(pirx_shards_FOUND OR TARGET pirx::shards)
+  message(FATAL_ERROR "shards is there")
+endif()
+"""
+
 
 def run(*command, cwd=None, env=None, fails=False):
     command = [str(part) for part in command]
@@ -110,6 +121,13 @@ def main():
             configure(source, source / "build", fails=component == "nonexistent")
             if component != "nonexistent":
                 run(args.cmake, "--build", source / "build")
+
+        # One that may be missing takes nothing else with it.
+        if list(prefix.rglob("pirx-shards-targets.cmake")):
+            source = temp / "without_mpi"
+            source.mkdir()
+            (source / "CMakeLists.txt").write_text(WITHOUT_MPI)
+            configure(source, source / "build")
 
         # Nothing private was installed.
         for path in prefix.rglob("*"):
