@@ -55,6 +55,7 @@ Batcher::Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, Comp
     : limits_(limits),
       log_(std::move(log)),
       metrics_(metrics),
+      next_probe_(compute.now() + kProbePause),
       last_arrival_(compute.now() - std::chrono::minutes(1)),
       compute_(compute),
       seat_(compute_.add(*this)) {}
@@ -70,9 +71,11 @@ Batcher::~Batcher() {
 
 void Batcher::measure(const AnyServer& server) noexcept try {
   const std::lock_guard lock(mutex_);
+  const auto end = compute_.now() + kMeasuring;
   bool first = true;  // which may read from a disk
   for (const std::size_t queries : {std::size_t{1}, std::size_t{1}, kFew, 4 * kFew, 16 * kFew}) {
-    const double longest = longest_pass();
+    const std::chrono::duration<double> left = end - compute_.now();
+    const double longest = std::min(longest_pass(), left.count());
     if (queries > std::min(server.max_queries(), limits_.batch_max) || cost_.predict(queries) > longest) {
       return;
     }
@@ -329,7 +332,11 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   const bool fits = !too_many && before <= wait && end <= useful.count();
   // Only a pass corrects what is known of passes: of those that an idle server would refuse, some are let in.
   const bool all_idle = idle && left.count() > 0 && compute_.others_that_compute(*seat_).wait == 0;
-  if (fits || (all_idle && ++refused_idle_ % kProbe == 0)) return {};
+  if (fits || (all_idle && !too_many && ++refused_idle_ % kProbe == 0)) return {};
+  if (too_many && all_idle && now >= next_probe_) {
+    next_probe_ = now + kProbePause;
+    return {};
+  }
   if (too_many) return fail(ErrorCode::kResourceExhausted, kTooMany);
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +

@@ -165,11 +165,15 @@ class Batcher {
   static constexpr double kPatience = 2;
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
   static constexpr double kOverrun = 1.5;      ///< a pass is stopped after so many times what is planned
-  static constexpr std::size_t kProbe = 4;  ///< of what an idle server would refuse, every such one is tried
+  static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
-  std::size_t refused_idle_ = 0;            ///< where nothing else waited
-  std::size_t computing_ = 0;               ///< queries of the batch that is computed
-  std::vector<Ticket> gone_;                ///< cancelled while a batch is computed, which may be of it
+  static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
+  /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
+  static constexpr std::chrono::minutes kProbePause{1};
+  std::size_t refused_idle_ = 0;  ///< where nothing else waited
+  Clock::time_point next_probe_;
+  std::size_t computing_ = 0;  ///< queries of the batch that is computed
+  std::vector<Ticket> gone_;   ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   Clock::time_point last_arrival_;

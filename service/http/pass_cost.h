@@ -17,6 +17,10 @@ class PassCost {
   void learn(std::size_t queries, double seconds) noexcept {
     const PassCost before = *this;
     const auto q = static_cast<double>(queries);
+    // The machine may have stood still meanwhile, so that one such pass alone says nothing.
+    const bool known = added_ || (passes_ > 0 && q * passes_ <= q_);
+    stood_still_ = known && !stood_still_ && seconds > kStill * before.at(q);
+    if (stood_still_) return;
     for (double* sum : {&passes_, &q_, &t_, &qq_, &qt_}) *sum *= kMemory;
     passes_ += 1;
     q_ += q;
@@ -71,12 +75,14 @@ class PassCost {
 
   static constexpr double kMemory = 0.9;            ///< what a pass counts for after the next one
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
+  static constexpr double kStill = 8;               ///< times what is predicted
   static constexpr double kAll = 1e9;               ///< queries; as many as one likes
   static constexpr double kHope = 0.99;  ///< of what was believed, after another pass like those before
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<double> added_;  ///< seconds for each query
   double hope_ = 1;              ///< the part of that which more queries than of late are taken to add
   double room_ = kAll;
+  bool stood_still_ = false;  ///< the last pass
 };
 
 }  // namespace pirx::http

@@ -1191,6 +1191,18 @@ TEST(PassCost, StoppedPassesMakeOthersSmallerUntilSomeAreNot) {
   EXPECT_EQ(first.room(), 50u);
 }
 
+TEST(PassCost, OnePassInWhichTheMachineStoodStillSaysNothing) {
+  PassCost cost;
+  for (int i = 0; i < 5; ++i) cost.learn(2, 0.06);
+  cost.learn(2, 120);
+  EXPECT_NEAR(cost.predict(2), 0.06, 1e-9);
+  cost.learn(2, 0.06);
+  cost.learn(1, 60);
+  EXPECT_NEAR(cost.predict(2), 0.06, 1e-9);
+  cost.learn(2, 60);  // two in a row: so it is now
+  EXPECT_GT(cost.predict(2), 5);
+}
+
 TEST(PassCost, IsCarefulAboutWhatItHasNotSeen) {
   PassCost cost;
   for (int i = 0; i < 5; ++i) cost.learn(10, 0.5);

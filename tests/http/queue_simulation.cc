@@ -673,6 +673,32 @@ bool from_the_start() {
   return users.get_through("large requests at a fast database from the start on");
 }
 
+/// One address asks an idle database for more than it computes at once, again and again, as some of that is
+/// tried; three others ask for as much as a pass takes whenever they are due. Users can wait for five
+/// seconds.
+bool tried() {
+  World world;
+  Server server(world);
+  server.add({0.03, 0.1});
+  std::size_t waiting = 0;
+  const std::function<void()> look = [&] {
+    world.after(0.05, [&] { look(); });
+    if (waiting == 0) {
+      for (int i = 0; i < 4; ++i) {
+        ++waiting;
+        server.ask(0, 250, "huge", 60, [&](bool, bool) { --waiting; });
+      }
+    }
+    for (int i = 0; i < 3; ++i) {
+      const auto name = "due " + std::to_string(i);
+      if (is_due(server, name)) server.ask(0, 23, name, 60, [](bool, bool) {});
+    }
+  };
+  world.after(1, [&] { look(); });
+  LookUps users(world, server, 18, 1, 3, 5);
+  return users.get_through("requests that are tried though they take too long");
+}
+
 /// One address asks a slow database for half as many records each time, so that what large passes take is
 /// forgotten; another one asks for a record of another database now and then.
 bool walked_down() {
@@ -770,7 +796,7 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
   for (const auto attack : {visitors, holders, strangers, pushers, together, whenever_due, hurried,
-                            small_ones, from_the_start, walked_down, beforehand})
+                            small_ones, from_the_start, walked_down, beforehand, tried})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const std::size_t queries : {1u, 2u, 3u}) {
