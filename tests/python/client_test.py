@@ -132,7 +132,11 @@ class Clients(Served):
         good |= {"publisher": Path(f"{key}.pub").read_text().strip() + ":lists", "manifest": manifest.read_bytes().hex()}
         with pirx.Deployment.parse(json.dumps(good)) as deployment:
             self.assertEqual(deployment.get(7), RECORDS[7])
-        for change, error in (({"database": good["database"] | {"epoch": 2}}, pirx.StaleEpoch),
+        changed = {"database": good["database"] | {"epoch": 2}}
+        with self.assertRaisesRegex(pirx.DataLoss, "checksum"):
+            pirx.Deployment.parse(json.dumps(good | changed))
+        del good["checksum"]
+        for change, error in ((changed, pirx.StaleEpoch),
                               ({"manifest": good["manifest"][:-2] + "ff"}, pirx.Unauthenticated),
                               ({"publisher": good["publisher"].replace("lists", "packages")}, pirx.Unauthenticated)):
             with self.assertRaises(error):
