@@ -530,7 +530,8 @@ class Client(_Handle):
             if belief is not None:
                 own.believe = belief.function
             if stop is not None:
-                own.stop = STOP(lambda _: stop())
+                ask = stop
+                own.stop = STOP(lambda _: ask())
             options = ctypes.byref(own)
         status = self._call(self._raw, wishes, count, options, ctypes.byref(answer))
         if watched:

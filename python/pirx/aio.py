@@ -79,13 +79,13 @@ class Client:
             raise ResourceExhausted(f"no thread for the look-up: {error}") from None
         self._stops.add(stop)
         try:
-            answer, error = await found
+            answer, raised = await found
         finally:  # The look-up has ended, or nobody waits for it any more.
             stop.set()
             self._stops.discard(stop)
         if answer is None:
-            assert error is not None
-            raise error
+            assert raised is not None
+            raise raised
         return answer
 
 

@@ -42,13 +42,13 @@ Result<void> make_key(const ManifestArguments& a) {
   PIRX_ASSIGN(const auto lock, lock_folder(a.key));
   const auto public_file = a.key + ".pub";
   PIRX_ASSIGN(const bool public_there, is_there(public_file));
-  if (public_there) {
-    return invalid(public_file + " exists, and a key that is overwritten is lost: name another file");
-  }
+  constexpr std::string_view kExists = " exists, and a key that is overwritten is lost: name another file";
+  if (public_there) return invalid(public_file + std::string(kExists));
   PIRX_ASSIGN(const bool there, is_there(a.key));
-  PIRX_ASSIGN(const auto seed, there ? read_key(a.key) : ed25519::new_seed());
-  const auto publisher = to_hex(ed25519::public_key(seed));
-  if (!there) PIRX_TRY(replace_file(a.key, as_text(ed25519::to_pem(seed)), 0600));
+  const auto seed = there ? read_key(a.key) : ed25519::new_seed();
+  if (!seed) return there ? invalid(a.key + std::string(kExists)) : tl::unexpected(seed.error());
+  const auto publisher = to_hex(ed25519::public_key(*seed));
+  if (!there) PIRX_TRY(replace_file(a.key, as_text(ed25519::to_pem(*seed)), 0600));
   PIRX_TRY(replace_file(public_file, publisher + "\n"));
   std::printf("%s %s: keep it secret, and keep a copy\npublisher       %s\n",
               there ? "there was a key in" : "wrote", a.key.c_str(), publisher.c_str());
