@@ -142,7 +142,7 @@ TEST(Work, MakingAQueryCountsAgainstItsDeadline) {
   auto fetcher = Fetcher::create(deployment_of(plan.encode()));
   ASSERT_TRUE(good(fetcher));
   expect_error(fetcher->fetch(std::vector<std::uint64_t>{0}, {.deadline = std::chrono::milliseconds(2)}),
-               ErrorCode::kUnavailable, "not made in time");
+               ErrorCode::kUnavailable, "while the client's keys were made");
   const auto tree = *cpir::dj::Params::create({.geometry = geometry(1 << 20, 256), .version = {}});
   expect_error(check_work(deployment_of(tree.encode()).plan->work(), 1, {}, std::chrono::milliseconds(5)),
                ErrorCode::kResourceExhausted, "--deadline");
