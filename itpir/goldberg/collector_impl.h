@@ -233,6 +233,13 @@ class GoldbergCollector : public ReplyCollector {
     const auto k = round.servers.size();
     const auto agreeing =
         static_cast<std::size_t>(std::count(agreement.agrees.begin(), agreement.agrees.end(), true));
+    // Where fewer agree than --liars asks for, and others contradict them, they may be the liars.
+    bool contradicted = false;
+    for (std::size_t r = 0; r < rounds_.size() && !agreement.proven; ++r) {
+      contradicted = contradicted || (!verdict_->rounds[r] && rounds_[r].servers.size() > needed());
+    }
+    const std::string split = "replies to one query agree, and those to another do not";
+    if (!records && contradicted) return settle(split);
     if (!records && (records.error().code() != ErrorCode::kDataLoss || (cut && !options_.read_checks))) {
       return tl::unexpected(std::move(records.error()));
     }
@@ -252,7 +259,7 @@ class GoldbergCollector : public ReplyCollector {
       }
       return fail(ErrorCode::kDataLoss, corrupt);
     }
-    if (agreement.proven) {
+    if (agreement.proven || contradicted) {
       Weighed weighed(options_.stop);
       for (const Round& other : rounds_) {
         if (other.servers.size() < needed() || (&other == &round && agreeing == k)) continue;
@@ -265,6 +272,7 @@ class GoldbergCollector : public ReplyCollector {
         if (believed) return std::move(*believed);
       }
     }
+    if (contradicted) return settle(split);
     Answer answer = begin_answer(round);
     answer.proof_bound = static_cast<unsigned>(agreement.bound);
     if (agreement.proven) {
@@ -743,15 +751,7 @@ Result<Answer> GoldbergCollector<F>::finish() && {
     const auto& decided = verdict_->rounds[r];
     if (decided && (!best || decided->bound >= verdict_->rounds[*best]->bound)) best = r;
   }
-  if (best) {
-    // Fewer than --liars asks for; and where others contradict them, they may be the liars.
-    bool contradicted = false;
-    for (std::size_t r = 0; r < rounds_.size() && !verdict_->rounds[*best]->proven; ++r) {
-      contradicted = contradicted || (!verdict_->rounds[r] && rounds_[r].servers.size() > needed());
-    }
-    if (contradicted) return settle("replies to one query agree, and those to another do not");
-    return decode_agreed(rounds_[*best], *verdict_->rounds[*best]);
-  }
+  if (best) return decode_agreed(rounds_[*best], *verdict_->rounds[*best]);
   switch (verdict_->status) {
     case DecodeStatus::kNeedMoreQueries:
       return settle("the replies to one query cannot tell the liars apart; a further query would");
