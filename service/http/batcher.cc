@@ -328,14 +328,18 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  const bool too_many = queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room());
+  const bool too_many = queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
   const bool fits = !too_many && before <= wait && end <= useful.count();
   // Only a pass corrects what is known of passes: of those that an idle server would refuse, some are let in.
   const bool all_idle = idle && left.count() > 0 && compute_.others_that_compute(*seat_).wait == 0;
   if (fits || (all_idle && !too_many && ++refused_idle_ % kProbe == 0)) return {};
-  if (too_many && all_idle && now >= next_probe_) {
-    next_probe_ = now + kProbePause;
-    return {};
+  if (too_many && all_idle) {
+    if (now >= next_probe_ && queries <= least_refused_) {
+      next_probe_ = now + kProbePause;
+      least_refused_ = kNone;
+      return {};
+    }
+    least_refused_ = std::min(least_refused_, queries);
   }
   if (too_many) return fail(ErrorCode::kResourceExhausted, kTooMany);
   return fail(ErrorCode::kResourceExhausted,

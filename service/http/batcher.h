@@ -169,9 +169,12 @@ class Batcher {
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
   /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
+  /// None is tried that asks for more than one that was refused since: the smallest show most.
   static constexpr std::chrono::minutes kProbePause{1};
   std::size_t refused_idle_ = 0;  ///< where nothing else waited
   Clock::time_point next_probe_;
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  std::size_t least_refused_ = kNone;
   std::size_t computing_ = 0;  ///< queries of the batch that is computed
   std::vector<Ticket> gone_;   ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;

@@ -17,7 +17,7 @@ class PassCost {
   void learn(std::size_t queries, double seconds) noexcept {
     const PassCost before = *this;
     const auto q = static_cast<double>(queries);
-    // The machine may have stood still meanwhile, so that one such pass alone says nothing.
+    // // The machine may have stood still meanwhile, so that one such pass alone says nothing.
     const bool known = added_ || (passes_ > 0 && q * passes_ <= q_);
     stood_still_ = known && !stood_still_ && seconds > kStill * before.at(q);
     if (stood_still_) return;
@@ -27,7 +27,9 @@ class PassCost {
     t_ += seconds;
     qq_ += q * q;
     qt_ += q * seconds;
-    room_ = std::min(std::max(1.05 * room_, 2 * q >= room_ ? 1.5 * q : 0), kAll);
+    for (double* room : {&room_, &room_of_one_}) {
+      *room = std::min(std::max(1.05 * *room, 2 * q >= *room ? 1.5 * q : 0), kAll);
+    }
     const double mean = q_ / passes_, t = t_ / passes_, spread = qq_ / passes_ - mean * mean;
     // What was known is scaled to how fast the machine is now.
     if (const double then = before.at(mean); added_ && then > 0) *added_ *= t / then;
@@ -45,8 +47,11 @@ class PassCost {
   /// A pass was stopped after so many seconds.
   void note_stopped(std::size_t queries, double seconds) noexcept {
     if (passes_ == 0) learn(queries, seconds);
-    if (predict(queries) <= seconds) room_ = static_cast<double>(queries) / 2;
     hope_ = 1;
+    if (predict(queries) > seconds) return;
+    room_ = static_cast<double>(queries) / 2;
+    if (stood_still_) room_of_one_ = room_;
+    stood_still_ = !stood_still_;
   }
 
   /// Seconds of a pass of so many queries; 0 before the first pass.
@@ -55,6 +60,8 @@ class PassCost {
   /// Half as many as in a pass that took longer than predicted and was stopped, and more with each that is
   /// not.
   std::size_t room() const noexcept { return static_cast<std::size_t>(room_); }
+  /// The same for one request, after two such passes.
+  std::size_t room_of_one() const noexcept { return static_cast<std::size_t>(room_of_one_); }
 
   /// As predict(), but the longer all passes have been alike in size, the less are more queries believed to
   /// add, for up to twice as many. Otherwise passes that are cut for a wrong belief would never correct it.
@@ -81,8 +88,8 @@ class PassCost {
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;
   std::optional<double> added_;  ///< seconds for each query
   double hope_ = 1;              ///< the part of that which more queries than of late are taken to add
-  double room_ = kAll;
-  bool stood_still_ = false;  ///< the last pass
+  double room_ = kAll, room_of_one_ = kAll;
+  bool stood_still_ = false;  ///< perhaps, in the last pass
 };
 
 }  // namespace pirx::http

@@ -1180,6 +1180,9 @@ TEST(PassCost, StoppedPassesMakeOthersSmallerUntilSomeAreNot) {
   EXPECT_GT(cost.room(), 65536u) << "less than was predicted says nothing";
   cost.note_stopped(64, 1);
   EXPECT_EQ(cost.room(), 32u);
+  EXPECT_GT(cost.room_of_one(), 65536u) << "the machine may have stood still";
+  cost.note_stopped(64, 1);
+  EXPECT_EQ(cost.room_of_one(), 32u);
   EXPECT_NEAR(cost.predict(64), 0.74, 1e-9);
   cost.learn(32, 0.42);
   EXPECT_EQ(cost.room(), 48u);

@@ -160,8 +160,10 @@ TEST(HttpServer, ATimeoutThatCannotBeKeptIsRefused) {
   socket.send(with_timeout("60000"));
   EXPECT_TRUE(is_status(socket.receive_message(), 200));
   server.fake->delay = 300ms;
-  socket.send(with_timeout("60000"));  // teaches what a pass takes
-  EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  for (int i = 0; i < 2; ++i) {  // teach what a pass takes: one might be a machine that stood still
+    socket.send(with_timeout("60000"));
+    EXPECT_TRUE(is_status(socket.receive_message(), 200));
+  }
   const auto seen = server.fake->seen().size();
   socket.send(with_timeout("10"));
   const auto refusal = socket.receive_message();
