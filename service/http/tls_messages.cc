@@ -25,25 +25,6 @@ std::size_t count_certificates(ByteSpan message, bool tls_1_3) noexcept {
 
 constexpr auto kSame = [](std::byte a, std::uint8_t b) { return a == std::byte{b}; };
 
-/// Whether the point of a key on an elliptic curve is compressed. OpenSSL takes up to six times as long for
-/// such a key, as it computes a root. Each key of such a curve (RFC 5480) has the name of its kind, the name
-/// of its curve, and a string of bits, which begins with 4 if the point is whole.
-bool has_compressed_key(ByteSpan message) noexcept {
-  constexpr std::uint8_t kKind[] = {0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01};
-  const auto byte = [&](std::size_t at) {
-    return at < message.size() ? std::to_integer<std::size_t>(message[at]) : 0;
-  };
-  for (auto from = message.begin();;) {
-    from = std::search(from, message.end(), std::begin(kKind), std::end(kKind), kSame);
-    if (from == message.end()) return false;
-    from += sizeof kKind;
-    const auto curve = static_cast<std::size_t>(from - message.begin());
-    const auto bits = curve + 2 + byte(curve + 1);
-    const auto point = bits + 2 + (byte(bits + 1) == 0x81 ? 1 : 0);
-    if (byte(curve) != 0x06 || byte(bits) != 0x03 || byte(point) != 0 || byte(point + 1) != 4) return true;
-  }
-}
-
 /// OpenSSL is about to read the key of each certificate, and only then looks whether it trusts any. Where
 /// that could take long, this spoils the message, so that OpenSSL refuses it instead.
 void look_at_certificates(unsigned char* bytes, std::size_t size, bool tls_1_3, std::size_t most) noexcept {
@@ -86,6 +67,24 @@ bool has_curve_of_its_own(ByteSpan certificates) noexcept {
   constexpr std::uint8_t kFieldType[] = {0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x01};
   return std::search(certificates.begin(), certificates.end(), std::begin(kFieldType), std::end(kFieldType),
                      kSame) != certificates.end();
+}
+
+bool has_compressed_key(ByteSpan message) noexcept {
+  constexpr std::uint8_t kKind[] = {0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01};
+  const auto byte = [&](std::size_t at) {
+    return at < message.size() ? std::to_integer<std::size_t>(message[at]) : 0;
+  };
+  for (auto from = message.begin();;) {
+    from = std::search(from, message.end(), std::begin(kKind), std::end(kKind), kSame);
+    if (from == message.end()) return false;
+    const auto kind = static_cast<std::size_t>(from - message.begin());
+    from += sizeof kKind;
+    const auto curve = kind + sizeof kKind, bits = curve + 2 + byte(curve + 1);
+    const auto point = bits + 2 + (byte(bits + 1) == 0x81 ? 1 : 0);
+    const bool named = byte(kind - 2) == 0x06 && byte(kind - 1) == sizeof kKind && byte(curve) == 0x06 &&
+                       byte(curve + 1) < 0x80 && byte(bits + 1) <= 0x81;
+    if (!named || byte(bits) != 0x03 || byte(point) != 0 || byte(point + 1) != 4) return true;
+  }
 }
 
 void bound_tls_messages(SSL_CTX* context) noexcept {

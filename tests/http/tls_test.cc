@@ -12,6 +12,7 @@
 #include <csignal>
 
 #include "http/http_support.h"
+#include "service/http/tls_messages.h"
 #include "support/forks.h"
 
 namespace {
@@ -384,6 +385,27 @@ TEST(Tls, CompressedKeysAreNotRead) {
       EXPECT_EQ(HttpTransport::create({endpoint})->parameters_all({}).at(0).reply.has_value(), whole)
           << curve;
     }
+  }
+}
+
+TEST(Tls, CompressedKeysAreSeenHoweverTheirLengthsAreWritten) {
+  const auto key = [](std::initializer_list<int> kind, std::initializer_list<int> curve,
+                      std::initializer_list<int> bits) {
+    Bytes text{std::byte{0x30}};
+    for (const auto& part : {kind, std::initializer_list<int>{0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1}, curve,
+                             std::initializer_list<int>{0x2B, 0x81, 4, 0, 0x21}, bits}) {
+      for (const int byte : part) text.push_back(static_cast<std::byte>(byte));
+    }
+    return text;
+  };
+  EXPECT_FALSE(has_compressed_key({}));
+  EXPECT_FALSE(has_compressed_key(key({6, 7}, {6, 5}, {3, 0x39, 0, 4, 1, 2})));
+  EXPECT_FALSE(has_compressed_key(key({6, 7}, {6, 5}, {3, 0x81, 0x85, 0, 4, 1, 2})));
+  for (const auto& hidden :
+       {key({6, 7}, {6, 5}, {3, 0x1D, 0, 2, 1}), key({6, 7}, {6, 5}, {3, 0x81, 0x1D, 0, 3, 1}),
+        key({6, 0x81, 7}, {6, 5}, {3, 0x1D, 0, 4}), key({6, 7}, {6, 0x81, 5}, {3, 0x1D, 0, 4}),
+        key({6, 7}, {6, 5}, {3, 0x82, 0, 4, 1}), key({6, 7}, {6, 5}, {0x23, 0x1D, 0, 4}), key({}, {}, {})}) {
+    EXPECT_TRUE(has_compressed_key(hidden));
   }
 }
 
