@@ -446,6 +446,11 @@ class GoldbergCollector : public ReplyCollector {
       return true;
     };
     PIRX_ASSIGN(const bool all, each_answer(round, round.servers, wishes, weighed, note));
+    // The honest ones may be together in another round only.
+    for (const Round& other : rounds_) {
+      if (several || &other == &round || other.servers.size() < needed()) continue;
+      PIRX_TRY(each_answer(other, other.servers, wishes, weighed, note));
+    }
     if (several) {
       return undecodable(round, why + " and several answers have the right digests, each made by " +
                                     std::to_string(needed()) +

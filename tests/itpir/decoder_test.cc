@@ -464,6 +464,30 @@ TEST(Rounds, ThatLiarsAnswerAloneNameNobody) {
   }
 }
 
+/// The honest ones are together only in a round that is not the last one of most replies.
+TEST(Rounds, ThatHonestServersAnswerTogetherAreWeighed) {
+  auto engine = pirx::testing::seeded_engine(482);
+  const Deployment<gf2e::Gf2_16> deployment({}, {14, 9, 2, false, true}, 5, 1, engine);
+  const Deployment<gf2e::Gf2_16> other({}, {14, 9, 2, false, true}, 5, 1, engine);
+  const std::vector<std::uint64_t> wanted{5};
+  auto collector = deployment.collector(wanted, {}, {3u, {}});
+  const auto ask = [&](const auto& asked, std::initializer_list<std::size_t> servers) {
+    for (const std::size_t j : servers) {
+      ASSERT_TRUE(
+          collector.add(j, j < 3 ? other.answer(*other.servers[j], asked.requests[j]) : asked.replies[j])
+              .has_value());
+    }
+  };
+  const auto first = lie(deployment, wanted, Lie::kAllZero, {}, engine, Blinding::kOff);
+  ask(first, {0, 1, 3, 4});
+  const auto second = lie(deployment, wanted, Lie::kAllZero, {}, engine);
+  ASSERT_TRUE(collector.ask_again(testing::records_of(wanted), deployment.scalars(wanted, second.blinding))
+                  .has_value());
+  ask(second, {0, 1, 2, 3});
+  const auto answer = std::move(collector).finish();
+  expect_error(answer, ErrorCode::kUndecodable, "several answers have the right digests");
+}
+
 /// A session for record 5 in which the test chooses who answers and who lies, round by round. Over this field
 /// there are no accidents.
 struct ChosenRounds {
