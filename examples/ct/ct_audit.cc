@@ -158,13 +158,13 @@ int main_of(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_option("-t,--threshold", a.threshold, "So many of them together must learn nothing, with --server")
       ->capture_default_str()
-      ->check(whole_number());
+      ->transform(whole_number());
   app.add_option("--index", a.index,
                  "Index of the certificate, for databases by index: the web server knows it")
-      ->check(whole_number());
+      ->transform(whole_number());
   app.add_option("--deadline", a.deadline_ms, "Milliseconds of each round")
       ->capture_default_str()
-      ->check(whole_number());
+      ->transform(whole_number());
   app.add_flag("--wait-for-all", a.wait_for_all, "Wait for slow servers too, so that all are reported");
   app.add_flag("--seeded", a.seeded,
                "Seeds in place of t of the query vectors: smaller, and privacy rests on AES too");

@@ -133,9 +133,9 @@ int main_of(int argc, char** argv) {
   append_command.add_option("certificates", a.certificates,
                             "PEM files with any number of certificates, or DER");
   append_command.add_option("--fill", a.fill, "Then append generated entries until there are so many leaves")
-      ->check(whole_number());
+      ->transform(whole_number());
   append_command.add_option("--time", a.time, "Milliseconds since 1970 of the new entries and head [now]")
-      ->check(whole_number());
+      ->transform(whole_number());
 
   auto& database_command =
       add("database", "Build or update the database of proofs of the latest tree head", database);
@@ -145,7 +145,7 @@ int main_of(int argc, char** argv) {
       .add_option("--levels", a.levels,
                   "Hashes of a proof that are fetched in private; above them every client gets all")
       ->capture_default_str()
-      ->check(whole_number());
+      ->transform(whole_number());
   database_command.add_flag("--by-index", a.by_index,
                             "Proofs at their leaves' positions, not by certificate");
   database_command.add_flag("--unexpired", a.unexpired,
@@ -172,7 +172,7 @@ int main_of(int argc, char** argv) {
   add("generate", "Print certificate NUMBER of those that --fill appends, NUMBER being its index", generate)
       .add_option("number", a.number)
       ->required()
-      ->check(whole_number());
+      ->transform(whole_number());
 
   return run_program(app, argc, argv, [&] { return action(a); });
 }

@@ -18,8 +18,9 @@ inline constexpr int kUsageExitCode = 1;
 /// Of an option that takes a whole number: no sign, no fraction, nothing beyond 64 bits.
 inline CLI::Validator whole_number() {
   return CLI::Validator(
-      [](const std::string& text) -> std::string {
+      [](std::string& text) -> std::string {
         const auto value = parse_whole_number(text, 0, ~std::uint64_t{0});
+        if (value) text = std::to_string(*value);  // CLI11 takes 010 for eight
         return value ? "" : value.error().message();
       },
       "");

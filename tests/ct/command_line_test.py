@@ -201,6 +201,7 @@ class EndToEnd(unittest.TestCase):
             run(CT_LOG, "generate", "--", bad, code=1)
             self.audit(self.cert, self.servers, f"--index={bad}", code=1)
         self.assertEqual(log.joinpath("entries").stat().st_size, 0)
+        self.assertIn("appended 10 entries", run(CT_LOG, "append", log, "--fill=010"))
 
     def test_limits_of_files(self):
         log = self.path / "limits"

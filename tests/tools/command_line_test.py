@@ -360,6 +360,8 @@ class CommandLine(Servers):
         cut = "".join(line.split("\t", 1)[-1] for line in whole.decode().splitlines(True))
         self.assertEqual(run("get", deployment, "--positions", positions, "--keys-from", "-", "-q", input=cut).stdout,
                          "".join(f"value of {i}\n" for i in sorted(range(7), key=lambda i: keys[i])))
+        begun = cut.splitlines(True)[0] + "# sha256 of x\nplain\n"  # a key like the beginning of the last line is one
+        self.assertIn("1 of 2 is not in", run("get", deployment, "--positions", positions, "--keys-from", "-", input=begun, code=3).stderr)
         # What editors put around lines is no damage. A list of fewer lines says so of a key that it lacks.
         positions.write_bytes(b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n").rstrip())
         self.assertEqual(run("get", deployment, "--positions", positions, "--key", "plain", "-q").stdout, "value of 6\n")
@@ -412,6 +414,9 @@ class CommandLine(Servers):
         servers = [self.serve(database, x) for x in (1, 2, 3)]
         deployment = self.deploy(servers, 1, "--database", database)
         self.assertEqual(run("get", deployment, 3, 499, 3, "-q").stdout, f"{RECORDS[3]}\n{RECORDS[499]}\n{RECORDS[3]}\n")
+        for text in ("010", "0010"):  # ten, and no octal number
+            self.assertEqual(run("get", deployment, text, "--rounds", "08", "-q").stdout, RECORDS[10] + "\n")
+            self.assertEqual(run("db", "get", database, text).stdout, RECORDS[10] + "\n")
         report = json.loads(run("get", deployment, 42, "--json", "--wait-for-all").stdout)
         self.assertEqual(report["records"][0]["text"], RECORDS[42])
         self.assertEqual(report["certainty"], "proven")

@@ -59,7 +59,25 @@ static void refuse_empty_options(const CLI::App& app) {
   for (const auto* command : app.get_subcommands()) refuse_empty_options(*command);
 }
 
+/// CLI11 takes 010 for eight.
+static void read_numbers_as_decimal(CLI::App& app) {
+  for (auto* option : app.get_options()) {
+    if (option->get_type_name().find("INT") == std::string::npos) continue;
+    option->transform(CLI::Validator(
+        [](std::string& text) -> std::string {
+          const auto digit = text.find_first_not_of('0');
+          if (text.find_first_not_of("0123456789") == std::string::npos && digit != 0) {
+            text.erase(0, std::min(digit, text.size() - 1));
+          }
+          return "";
+        },
+        ""));
+  }
+  for (auto* command : app.get_subcommands({})) read_numbers_as_decimal(*command);
+}
+
 std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+  read_numbers_as_decimal(app);
   try {
     app.parse(argc, argv);
     refuse_empty_options(app);

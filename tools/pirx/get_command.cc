@@ -297,12 +297,16 @@ Result<void> add_keys(const std::string& path, bool null, std::vector<std::strin
     if (!more) break;
     if (!null) trim_line(line, number == 1);
     listed = listed || (!null && number == 1 && line.starts_with(kPositionList));
-    if (listed && (number == 1 || line.starts_with(kPositionListEnd))) continue;
+    if (listed && number == 1) continue;
     auto key = null ? Result<std::string>(line) : unescape_key(line);
     if (!key) {
       return invalid("--keys-from, line " + std::to_string(number) + ": " + key.error().message());
     }
     keys.push_back(std::move(*key));
+  }
+  const auto last = keys.empty() ? std::string() : keys.back();
+  if (listed && last.starts_with(kPositionListEnd) && digest_from_hex(last.substr(kPositionListEnd.size()))) {
+    keys.pop_back();
   }
   return {};
 }
