@@ -238,6 +238,25 @@ Result<bool> is_there(const std::filesystem::path& path) {
   return tl::unexpected(system_error("look for", path, errno));
 }
 
+Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const std::filesystem::path& file) {
+  if (!S_ISREG(input.status.st_mode)) return {};
+  struct stat now {};
+  if (::fstat(input.fd.get(), &now) != 0) return tl::unexpected(system_error("read", file, errno));
+  const auto same = [](const timespec& a, const timespec& b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+  };
+  // Who writes a file can set the time of its content back, but not the other one, which links change, too,
+  // as where another file takes its name. Of some files, as in /proc, no size is told.
+  const auto& was = input.status;
+  if (same(was.st_mtim, now.st_mtim) && (same(was.st_ctim, now.st_ctim) || was.st_nlink != now.st_nlink) &&
+      (read == input.bytes() || input.bytes() == 0)) {
+    return {};
+  }
+  return fail(ErrorCode::kDataLoss, printable(file.native()) +
+                                        ": the file changed while it was read: do the same again when "
+                                        "nothing writes to it");
+}
+
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit, std::string_view what,
                               bool regular_only) {
   const auto opened = open_for_reading(path, regular_only);
@@ -259,6 +278,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
     read += more;
     if (read < text.size()) {
       text.resize(read);
+      PIRX_TRY(check_unchanged(*opened, read, path));
       break;
     }
   }

@@ -53,6 +53,9 @@ struct OpenedFile {
 Result<OpenedFile> open_for_reading(const std::filesystem::path& path, bool regular_only);
 /// Reads up to buffer.size() bytes from the current position; fewer only at the end of the file.
 Result<std::size_t> read_full(int fd, MutableByteSpan buffer, const std::filesystem::path& path);
+/// Of a file that was read to its end, `read` bytes. DataLoss: it is a regular file, and somebody wrote to it
+/// or cut it meanwhile, so that what was read may be a part or a mixture.
+Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const std::filesystem::path& file);
 /// Reads exactly buffer.size() bytes at `offset`. DataLoss: the file ends before.
 Result<void> read_at(int fd, std::uint64_t offset, MutableByteSpan buffer, const std::filesystem::path& path);
 /// Writes all bytes at `offset`.

@@ -123,19 +123,6 @@ Result<OpenedFile> open_input(const std::filesystem::path& file) {
   return input;
 }
 
-Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const std::filesystem::path& file) {
-  if (!S_ISREG(input.status.st_mode)) return {};
-  struct stat now {};
-  if (::fstat(input.fd.get(), &now) != 0) return tl::unexpected(system_error("read", file, errno));
-  if (read == input.bytes() && now.st_mtim.tv_sec == input.status.st_mtim.tv_sec &&
-      now.st_mtim.tv_nsec == input.status.st_mtim.tv_nsec) {
-    return {};
-  }
-  return fail(ErrorCode::kDataLoss, printable(file.native()) +
-                                        ": the file changed while it was read: do the same again when "
-                                        "nothing writes to it");
-}
-
 Result<InputStream> InputStream::open(const std::filesystem::path& file) {
   PIRX_ASSIGN(OpenedFile opened, open_input(file));
   InputStream stream(file, std::move(opened));

@@ -11,9 +11,6 @@ namespace pirx::database {
 /// Opens a file or pipe to read it to its end. /dev/stdin is standard input itself, from where it stands: it
 /// is not opened anew. The status has the size of what is left to read.
 Result<OpenedFile> open_input(const std::filesystem::path& file);
-/// Of a file that was read to its end, `read` bytes. DataLoss: it is a regular file, and somebody wrote to it
-/// or cut it meanwhile, so that what was read may be a part or a mixture.
-Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const std::filesystem::path& file);
 
 /// Unpacks one kind of compressed data, piece by piece.
 class Unpacker {

@@ -158,6 +158,7 @@ Result<void> Replacement::commit() && {
   TemporaryFile next = std::move(file_);
   PIRX_TRY(old.check());
   PIRX_ASSIGN(const auto delta, delta_path(target_));
+  PIRX_TRY(check_delta(target_, delta, old.over() == TemporaryFile::Over::kAnything));
   PIRX_TRY(next.commit(target_, old.over()));
   static_cast<void>(::unlink(delta.c_str()));  // no newer than the file, it is out of use if it stays
   return {};

@@ -8,7 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <thread>
 
 #include "pirx/base/small_file.h"
 #include "support/files.h"
@@ -106,6 +110,23 @@ TEST(SmallFile, IsReadWholeWithinItsLimit) {
   expect_error(pirx::read_file(folder / "none", 9, "list"), ErrorCode::kUnavailable, "list: cannot open");
   expect_error(pirx::read_file("/", 9), ErrorCode::kUnavailable, "directory");
   expect_error(pirx::read_file("/dev/zero", 9), ErrorCode::kDataLoss, "9 bytes");
+}
+
+TEST(SmallFile, ThatIsWrittenToMeanwhileIsRefused) {
+  const TemporaryFolder folder;
+  const auto path = folder / "file";
+  ASSERT_TRUE(good(replace_file(path, std::string(std::size_t{8} << 20, 'x'))));
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    while (!done) file.seekp(0).put('y').flush();
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  auto found = pirx::read_file(path, std::size_t{1} << 30);  // unless the writer had no turn
+  while (found && std::chrono::steady_clock::now() < end) found = pirx::read_file(path, std::size_t{1} << 30);
+  done = true;
+  writer.join();
+  expect_error(found, ErrorCode::kDataLoss, "changed while it was read");
 }
 
 TEST(SmallFile, IsReplacedOrUnchanged) {

@@ -93,9 +93,13 @@ TEST(ImportFolder, AFileThatIsWrittenToMeanwhileIsRefused) {
   const TemporaryFolder folder, out;
   write_file(folder / "file", Bytes(std::size_t{16} << 20));
   std::atomic<bool> done = false;
-  std::thread writer([&] {
+  std::thread writer([&] {  // which sets back the time of its last change, as `cp -p` may
     std::fstream file(folder / "file", std::ios::in | std::ios::out | std::ios::binary);
-    while (!done) file.seekp(0).put('x').flush();
+    const auto time = fs::last_write_time(folder / "file");
+    while (!done) {
+      file.seekp(0).put('x').flush();
+      fs::last_write_time(folder / "file", time);
+    }
   });
   // At the first try, unless the writer had no turn.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
