@@ -223,8 +223,16 @@ Result<void> Log::create(const fs::path& folder) {
   if (error)
     return fail(ErrorCode::kUnavailable, "cannot create " + folder.string() + ": " + error.message());
   PIRX_ASSIGN(const auto lock, lock_folder(key_file(folder)));
-  const fs::directory_iterator files(folder, error);
-  if (error || !std::all_of(begin(files), end(files), is_left_over)) {
+  std::vector<fs::directory_entry> files;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    files.push_back(*at);
+  }
+  // The entries come first: a public key alone is somebody's.
+  const bool begun = std::any_of(files.begin(), files.end(), [](const auto& file) {
+    return file.path().filename().string().starts_with("entries");
+  });
+  if (error || (!files.empty() && !begun) || !std::all_of(files.begin(), files.end(), is_left_over)) {
     return invalid(folder.string() + " is not empty: a new log takes an empty folder");
   }
   PIRX_ASSIGN(const auto key, SigningKey::generate());

@@ -382,6 +382,18 @@ class Deployment:
     servers: List[Server]
 
 
+def plan_checksum(text: dict) -> str:
+    """Of the members that a file of any other order has, too, as compact JSON."""
+    order = ("protocol", "field", "threshold", "database", "identity", "epoch", "records", "record_bytes", "records_per_row",
+             "variable_length", "digests", "filter", "segment_length", "segments", "tweak", "seed")
+
+    def ordered(group: dict) -> dict:
+        return {name: ordered(group[name]) if isinstance(group[name], dict) else
+                group[name].lower() if name in ("identity", "seed") else group[name] for name in order if name in group}
+
+    return hashlib.sha256(json.dumps(ordered(text), separators=(",", ":")).encode()).hexdigest()
+
+
 def load_deployment(path) -> Deployment:
     def require(condition, what):
         if not condition:
@@ -408,9 +420,6 @@ def load_deployment(path) -> Deployment:
     members(text, "it", {"pirx_deployment": int, "protocol": str, "field": str, "threshold": int, "database": dict,
                          "servers": list}, {"checksum": str})
     require(text["pirx_deployment"] == 1 and text["protocol"] == "goldberg", "another version or protocol")
-    plan = {name: text[name] for name in ("protocol", "field", "threshold", "database")}
-    checksum = hashlib.sha256(json.dumps(plan, separators=(",", ":")).encode()).hexdigest()
-    require(text.get("checksum", checksum) == checksum, "it is damaged: its checksum is wrong")
     members(text["database"], "database", {"identity": str, "epoch": int, "records": int, "record_bytes": int,
                                            "records_per_row": int, "variable_length": bool, "digests": bool},
             {"filter": dict})
@@ -429,6 +438,7 @@ def load_deployment(path) -> Deployment:
         require(database.rows * database.records_per_row >= database.records, "filter has no room for all keys")
     require(0 <= database.epoch < 1 << 64 and 1 <= database.records_per_row <= database.records < 1 << 64
             and 1 <= database.record_bytes < 1 << 64, "impossible epoch or geometry")
+    require(text.get("checksum", plan_checksum(text)) == plan_checksum(text), "it is damaged: its checksum is wrong")
     field, servers = field_by_name(text["field"]), []
     require(database.filter is None or isinstance(field, BinaryField), "a keyed database needs gf2_8 or gf2_16")
     for entry in text["servers"]:

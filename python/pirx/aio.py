@@ -67,7 +67,7 @@ class Client:
             outcome: _Outcome
             try:
                 client = self._of if isinstance(self._of, BlockingClient) else self._of.client()
-                outcome = client._look_up(wanted, believe, stop.is_set), None
+                outcome = client._look_up(wanted, believe, lambda: stop.is_set() or loop.is_closed()), None
             except BaseException as error:
                 outcome = None, error
             with contextlib.suppress(RuntimeError):  # The event loop was closed.

@@ -260,6 +260,9 @@ TEST(Log, ACreateThatWasCutShortIsRunAgain) {
     ASSERT_TRUE(good(Log::open(folder / left))) << left;
     expect_error(Log::create(folder / left), ErrorCode::kInvalidArgument, "not empty");
   }
+  std::filesystem::create_directory(folder / "theirs");
+  testing::write_file(folder / "theirs/public.pem", as_bytes("x"));  // of a log that somebody trusts
+  expect_error(Log::create(folder / "theirs"), ErrorCode::kInvalidArgument, "not empty");
   for (const auto* mine : {"entries", "key.pem"}) {
     testing::write_file(log / mine, as_bytes("mine"));
     expect_error(Log::create(log), ErrorCode::kInvalidArgument, "not empty");

@@ -331,6 +331,9 @@ class AgainstServers(cl.Servers):
         target = self.path / "changed.json"
         target.write_text(json.dumps({**good, "database": {**good["database"], "record_bytes": 1}}))
         self.assertIn("its checksum is wrong", self.get(target, 1, code=2)[1])
+        database = {**good["database"], "identity": good["database"]["identity"].upper()}
+        target.write_text(json.dumps({**good, "database": database}, sort_keys=True))
+        self.assertEqual(self.get(target, 1)[0], self.get(self.deploy(servers, 1), 1)[0])
         del good["checksum"]
 
         def changed(change):
