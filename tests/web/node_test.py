@@ -147,7 +147,7 @@ class Node(Served):
         done = subprocess.run(["node", ROOT / "tests/web/look_up.mjs", FOLDER], input=line + "\n", capture_output=True,
                               text=True, timeout=200)
         grown, closed = map(json.loads, done.stdout.splitlines())
-        self.assertLess(grown["grown"], 10 << 20)
+        self.assertLess(grown["grown"], 25 << 20)  # 51 MB where nothing is freed
         self.assertEqual(closed["code"], "InvalidArgument", closed)
 
     def test_authorities_of_the_deployment(self):
