@@ -445,11 +445,12 @@ class GoldbergCollector : public ReplyCollector {
       for (const auto server : by) agrees[server] = true;
       return true;
     };
-    PIRX_ASSIGN(const bool all, each_answer(round, round.servers, wishes, weighed, note));
+    PIRX_ASSIGN(bool all, each_answer(round, round.servers, wishes, weighed, note));
     // The honest ones may be together in another round only.
     for (const Round& other : rounds_) {
       if (several || &other == &round || other.servers.size() < needed()) continue;
-      PIRX_TRY(each_answer(other, other.servers, wishes, weighed, note));
+      PIRX_ASSIGN(const bool others, each_answer(other, other.servers, wishes, weighed, note));
+      all = all && others;
     }
     if (several) {
       return undecodable(round, why + " and several answers have the right digests, each made by " +

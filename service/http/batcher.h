@@ -169,7 +169,7 @@ class Batcher {
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
   /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
-  /// None is tried that asks for more than one that was refused since: the smallest show most.
+  /// For another such time none that asks for more than one that was refused since: the smallest show most.
   static constexpr std::chrono::minutes kProbePause{1};
   std::size_t refused_idle_ = 0;  ///< where nothing else waited
   Clock::time_point next_probe_;

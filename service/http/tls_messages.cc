@@ -71,11 +71,17 @@ bool has_curve_of_its_own(ByteSpan certificates) noexcept {
 
 bool has_compressed_key(ByteSpan message) noexcept {
   constexpr std::uint8_t kKind[] = {0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01};
+  constexpr std::uint8_t kSm2[] = {0x2A, 0x81, 0x1C, 0xCF,
+                                   0x55, 0x01, 0x82, 0x2D};  // for OpenSSL the same kind
+  const auto found = [](auto from, auto end, const auto& name) {
+    return std::search(from, end, std::begin(name), std::end(name), kSame);
+  };
+  if (found(message.begin(), message.end(), kSm2) != message.end()) return true;
   const auto byte = [&](std::size_t at) {
     return at < message.size() ? std::to_integer<std::size_t>(message[at]) : 0;
   };
   for (auto from = message.begin();;) {
-    from = std::search(from, message.end(), std::begin(kKind), std::end(kKind), kSame);
+    from = found(from, message.end(), kKind);
     if (from == message.end()) return false;
     const auto kind = static_cast<std::size_t>(from - message.begin());
     from += sizeof kKind;

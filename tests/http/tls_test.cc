@@ -404,7 +404,9 @@ TEST(Tls, CompressedKeysAreSeenHoweverTheirLengthsAreWritten) {
   for (const auto& hidden :
        {key({6, 7}, {6, 5}, {3, 0x1D, 0, 2, 1}), key({6, 7}, {6, 5}, {3, 0x81, 0x1D, 0, 3, 1}),
         key({6, 0x81, 7}, {6, 5}, {3, 0x1D, 0, 4}), key({6, 7}, {6, 0x81, 5}, {3, 0x1D, 0, 4}),
-        key({6, 7}, {6, 5}, {3, 0x82, 0, 4, 1}), key({6, 7}, {6, 5}, {0x23, 0x1D, 0, 4}), key({}, {}, {})}) {
+        key({6, 7}, {6, 5}, {3, 0x82, 0, 4, 1}), key({6, 7}, {6, 5}, {0x23, 0x1D, 0, 4}), key({}, {}, {}),
+        Bytes{std::byte{6}, std::byte{8}, std::byte{0x2A}, std::byte{0x81}, std::byte{0x1C}, std::byte{0xCF},
+              std::byte{0x55}, std::byte{1}, std::byte{0x82}, std::byte{0x2D}}}) {
     EXPECT_TRUE(has_compressed_key(hidden));
   }
 }
