@@ -334,8 +334,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   const bool all_idle = idle && left.count() > 0 && compute_.others_that_compute(*seat_).wait == 0;
   if (fits || (all_idle && !too_many && ++refused_idle_ % kProbe == 0)) return {};
   if (too_many && all_idle) {
-    const auto after = now - kProbePause;
-    if (now >= next_probe_ && (queries <= least_refused_ || after >= next_probe_)) {
+    if (now >= next_probe_ && (queries <= least_refused_ || now >= next_probe_ + kProbePause)) {
       next_probe_ = now + kProbePause;
       least_refused_ = kNone;
       return {};

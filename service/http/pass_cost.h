@@ -17,7 +17,7 @@ class PassCost {
   void learn(std::size_t queries, double seconds) noexcept {
     const PassCost before = *this;
     const auto q = static_cast<double>(queries);
-    // // The machine may have stood still meanwhile, so that one such pass alone says nothing.
+    // The machine may have stood still meanwhile, so that one such pass alone says nothing.
     const bool known = added_ || (passes_ > 0 && q * passes_ <= q_);
     stood_still_ = known && !stood_still_ && seconds > kStill * before.at(q);
     if (stood_still_) return;

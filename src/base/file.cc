@@ -245,8 +245,8 @@ Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const 
   const auto same = [](const timespec& a, const timespec& b) {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
   };
-  // Who writes a file can set the time of its content back, but not the other one, which links change, too,
-  // as where another file takes its name. Of some files, as in /proc, no size is told.
+  // Whoever writes a file can set st_mtim back, but not st_ctim. A link that is made or removed changes
+  // st_ctim, too, as when another file takes this one's name. Files in /proc tell no size.
   const auto& was = input.status;
   if (same(was.st_mtim, now.st_mtim) && (same(was.st_ctim, now.st_ctim) || was.st_nlink != now.st_nlink) &&
       (read == input.bytes() || input.bytes() == 0)) {
