@@ -619,6 +619,67 @@ TEST(Batcher, RefusedQueriesOfAFirstPassAreNotTakenForSoMany) {
   rig.expect_a_hundred_to_take(1s);
 }
 
+/// A server with a clock of its own. A request is the number of its queries, each of which takes a time.
+class ClockServer : public FakeServer {
+ public:
+  explicit ClockServer(std::chrono::milliseconds each) : each_(each) {
+    most_queries = 1000;
+    sample = "0";
+  }
+  std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
+    TimeLimit* const limit = TimeLimit::current();
+    auto end = time;
+    for (const auto& request : requests) end += each_ * std::stoi(std::string(as_text(request)));
+    if (end > limit->end()) limit->over();
+    time = std::min(end, limit->end());
+    return std::vector<Result<Bytes>>(requests.size(), Bytes(1));
+  }
+  mutable Clock::time_point time{};
+
+ private:
+  const std::chrono::milliseconds each_;
+};
+
+TEST(Batcher, MeasuringEndsInFiveSeconds) {
+  auto limits = patient(1ms, 256, 100);
+  limits.max_queue_time = 600s;
+  ClockServer server(700ms);  // 0.7, 0.7, 2.1 and, if it were tried, 8.4 s
+  Metrics metrics;
+  ComputeThread compute([&] { return server.time; });
+  Batcher batcher(limits, {}, metrics, compute);
+  batcher.measure(server);
+  EXPECT_GT(server.time, Clock::time_point(3s));
+  EXPECT_LE(server.time, Clock::time_point(5s));
+}
+
+/// A machine may have been slow for a while, so what took too long is tried now and then.
+TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
+  const auto server = std::make_shared<ClockServer>(100ms);
+  Answers answers;
+  Metrics metrics;
+  ComputeThread compute([&] { return server->time; });
+  Batcher batcher(patient(1ms, 256, 100), {}, metrics, compute);
+  batcher.measure(*server);
+  ByteBudget budget(1000);
+  const auto tried = [&](std::size_t queries) {
+    const auto ticket = batcher.submit(server, pages_of(std::to_string(queries)), queries, ByteLease(budget),
+                                       answers.keep("one"), {});
+    server->time += 1ms;
+    for (std::optional<Clock::time_point> next; compute.step(next);) server->time += 1ms;
+    return ticket.has_value();
+  };
+  EXPECT_TRUE(tried(10));
+  EXPECT_FALSE(tried(200)) << "20 s, as far as is known";
+  server->time += 1min;
+  EXPECT_FALSE(tried(400)) << "less was refused";
+  EXPECT_TRUE(tried(200));
+  EXPECT_FALSE(tried(100)) << "one a minute";
+  server->time += 1min;
+  EXPECT_FALSE(tried(200)) << "less was refused";
+  server->time += 1min;
+  EXPECT_TRUE(tried(200)) << "who asked for less has not come again";
+}
+
 /// Passes are cut to the longest wait, so many requests of few queries each wait for several of them.
 TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
   auto limits = patient(1ms, 256, 100);
