@@ -27,7 +27,8 @@ std::string_view origin_of(std::string_view url) { return url.substr(0, url.find
 Result<void> give_tokens(std::string_view text, std::span<Endpoint> endpoints) {
   bool alone = false;
   std::size_t lines = 0;
-  std::map<std::string_view, std::string_view> url_of;  // by token
+  std::map<std::string_view, std::string_view> url_of;    // by token
+  std::map<std::string_view, std::string_view> token_of;  // by URL
   for (std::size_t number = 1; !text.empty(); ++number) {
     auto line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -63,6 +64,9 @@ Result<void> give_tokens(std::string_view text, std::span<Endpoint> endpoints) {
       }
       if (const auto other = url_of.emplace(token, url).first->second; other != url) {
         return invalid(where + ": the token of another server, which could then ask this one in your name");
+      }
+      if (token_of.emplace(url, token).first->second != token) {
+        return invalid(where + ": another token for the same URL");
       }
       for (auto& endpoint : endpoints) {
         if (is_at(endpoint.url, url)) endpoint.token = token;
