@@ -427,14 +427,14 @@ class GoldbergCollector : public ReplyCollector {
   }
 
   /// Weighs the answers that any d + 1 of the replies make. The honest ones make the true answer, so that a
-  /// single answer with the right digests is probably that one, and of two nobody knows. Who made it in no
-  /// way is suspected. Nothing where no answer is right.
+  /// single answer with the right digests is probably that one, and of two nobody knows. Who took no part in
+  /// it in a round where others made it is suspected. Nothing where no answer is right.
   Result<std::optional<Answer>> weigh(const Round& round, const std::string& why) {
     std::vector<std::size_t> wishes(wishes_.size());
     std::iota(wishes.begin(), wishes.end(), std::size_t{0});
     std::optional<Records> only;
-    std::vector<bool> agrees(coordinates().size(), false);
-    bool several = false;
+    std::vector<bool> agrees, suspected(coordinates().size(), false);
+    bool several = false, all = true;
     Weighed weighed(options_.stop);
     const auto note = [&](std::span<const std::size_t> by, const std::vector<Bytes>& found) {
       auto records = read_found(options_, 0, found);
@@ -445,12 +445,19 @@ class GoldbergCollector : public ReplyCollector {
       for (const auto server : by) agrees[server] = true;
       return true;
     };
-    PIRX_ASSIGN(bool all, each_answer(round, round.servers, wishes, weighed, note));
+    const auto look_at = [&](const Round& one) -> Result<void> {
+      agrees.assign(coordinates().size(), false);
+      PIRX_ASSIGN(const bool complete, each_answer(one, one.servers, wishes, weighed, note));
+      all = all && complete;
+      if (std::find(agrees.begin(), agrees.end(), true) == agrees.end()) return {};
+      for (const auto server : one.servers) suspected[server] = suspected[server] || !agrees[server];
+      return {};
+    };
+    PIRX_TRY(look_at(round));
     // The honest ones may be together in another round only.
     for (const Round& other : rounds_) {
       if (several || &other == &round || other.servers.size() < needed()) continue;
-      PIRX_ASSIGN(const bool others, each_answer(other, other.servers, wishes, weighed, note));
-      all = all && others;
+      PIRX_TRY(look_at(other));
     }
     if (several) {
       return undecodable(round, why + " and several answers have the right digests, each made by " +
@@ -465,8 +472,8 @@ class GoldbergCollector : public ReplyCollector {
     Answer answer = begin_answer(round);
     answer.certainty = Certainty::kProbable;
     answer.set_records(std::move(*only));
-    for (const auto server : round.servers) {
-      if (!agrees[server]) answer.servers[server] = ServerStatus::kSuspected;
+    for (std::size_t server = 0; server < suspected.size(); ++server) {
+      if (suspected[server]) answer.servers[server] = ServerStatus::kSuspected;
     }
     return answer;
   }

@@ -491,14 +491,16 @@ TEST(Rounds, ThatHonestServersAnswerTogetherAreWeighed) {
 /// A session for record 5 in which the test chooses who answers and who lies, round by round. Over this field
 /// there are no accidents.
 struct ChosenRounds {
-  ChosenRounds(unsigned l, unsigned t) : deployment({}, {14, 9, 2, true, false}, l, t, engine) {}
+  /// Without blinding the lies of several servers go on fitting a polynomial.
+  ChosenRounds(unsigned l, unsigned t, std::optional<unsigned> liars = {}, Blinding of = Blinding::kOn)
+      : deployment({}, {14, 9, 2, true, false}, l, t, engine), declared(liars), blinding(of) {}
 
   /// One round more, with the replies of `from`, and what the decoder says then.
   DecodeStatus ask(std::span<const std::size_t> from, std::span<const std::size_t> liars,
                    Lie kind = Lie::kGarbage) {
-    const auto lies = lie(deployment, wanted, kind, liars, engine);
+    const auto lies = lie(deployment, wanted, kind, liars, engine, blinding);
     if (!collector) {
-      collector.emplace(deployment.collector(wanted, lies.blinding));
+      collector.emplace(deployment.collector(wanted, lies.blinding, {declared, {}}));
     } else {
       EXPECT_TRUE(collector->ask_again(testing::records_of(wanted), deployment.scalars(wanted, lies.blinding))
                       .has_value());
@@ -515,6 +517,8 @@ struct ChosenRounds {
 
   std::mt19937_64 engine = pirx::testing::seeded_engine(486);
   Deployment<fp::W48> deployment;
+  const std::optional<unsigned> declared;
+  const Blinding blinding;
   std::vector<std::uint64_t> wanted{5};
   std::optional<GoldbergCollector<fp::W48>> collector;
 };
@@ -540,7 +544,8 @@ TEST(Rounds, ProveNoMoreThanWhatTheyBuildOn) {
   EXPECT_EQ(session.finish().proof_bound, 5u);
 }
 
-/// Server 0 lies in three rounds and is one liar. The third has six replies, which correct two liars.
+/// Server 0 lies in three rounds and is one liar. The third has six replies, which show three once the record
+/// is known.
 TEST(Rounds, CountALiarOfSeveralRoundsOnce) {
   ChosenRounds session(9, 2);
   const std::size_t one[] = {0}, two[] = {0, 5};
@@ -550,7 +555,23 @@ TEST(Rounds, CountALiarOfSeveralRoundsOnce) {
   for (std::size_t j = 0; j < 6; ++j) {
     EXPECT_EQ(answer.servers[j], j == 0 || j == 5 ? ServerStatus::kLied : ServerStatus::kOk) << j;
   }
-  EXPECT_EQ(answer.proof_bound, 2u);
+  EXPECT_EQ(answer.proof_bound, 3u);
+}
+
+/// Servers 0 and 1 lie, together with server 2's honest reply on one polynomial. The four replies of the first
+/// round would prove that server 3 lied, if no more than one did; the six of the second correct two.
+TEST(Rounds, OfFewRepliesDoNotStandInTheWayOfThoseThatProveMore) {
+  for (const std::optional<unsigned> declared : {std::optional<unsigned>(), std::optional<unsigned>(0)}) {
+    ChosenRounds session(6, 1, declared, Blinding::kOff);
+    const std::size_t liars[] = {0, 1}, few[] = {0, 1, 2, 3};
+    session.ask(few, liars, Lie::kThroughHonest);
+    session.ask(range(6), liars, Lie::kThroughHonest);
+    const auto answer = session.finish();
+    for (std::size_t j = 0; j < 6; ++j) {
+      EXPECT_EQ(answer.servers[j], j < 2 ? ServerStatus::kLied : ServerStatus::kOk) << j;
+    }
+    EXPECT_EQ(answer.proof_bound, 2u);
+  }
 }
 
 /// Nine replies that agree are proven against six liars, five against two.

@@ -243,8 +243,9 @@ Result<std::optional<Agreement>> locate_beside(const strassen::Engine<F>& engine
 
 /// Decides rounds that were answered by servers with coordinates x, over polynomials of that degree. Each
 /// round alone, then all stacks of them; a server that is proven a liar is erased everywhere, and the rest
-/// tried again. `liars`: as many the caller is willing to assume; (k - degree - 1) / 2 where nothing is said.
-/// At most kMaxRounds rounds. Bounded by Budget. Once `stop` returns true, the result is Undecodable or
+/// tried again. `liars`: as many the caller is willing to assume, but at least (k - degree - 1) / 2 of the
+/// round with most replies, which always proves an answer against so many: what a round of fewer replies
+/// could prove against fewer must not stand in its way. At most kMaxRounds rounds. Bounded by Budget. Once `stop` returns true, the result is Undecodable or
 /// a verdict that the caller must not use.
 template <SharingField F>
 Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
@@ -259,10 +260,10 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
   Budget searches(kMaxSearchWork / kProductCost<F>, stop), locators = searches;
   Budget reductions(kMaxReductionWork / kProductCost<F>, stop);
 
-  const auto declared_in = [&](const Stack& stack) {
-    if (liars) return *liars > known_liars ? *liars - known_liars : std::size_t{0};
-    return (stack.size() - degree - 1) / 2;
-  };
+  std::size_t most_replies = degree + 1;
+  for (const auto& round : rounds) most_replies = std::max(most_replies, round.servers.size());
+  const std::size_t assumed = std::max<std::size_t>(liars.value_or(0), (most_replies - degree - 1) / 2);
+  const auto declared = [&] { return assumed > known_liars ? assumed - known_liars : 0; };
   const auto undecided = [&] {
     std::vector<std::size_t> list;
     for (std::size_t r = 0; r < rounds.size(); ++r) {
@@ -298,7 +299,7 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
     const std::size_t k = rounds[r].servers.size();
     if (k < degree + 1 || !rounds[r].basis.empty() || (k == degree + 1 && redundant)) continue;
     const std::size_t bound = k - degree - 1;
-    Agreement all{std::vector<bool>(x.size(), false), bound, bound > 0 && bound >= liars.value_or(0)};
+    Agreement all{std::vector<bool>(x.size(), false), bound, bound > 0 && bound >= assumed};
     for (const auto server : rounds[r].servers) all.agrees[server] = true;
     verdict.rounds[r] = std::move(all);
   }
@@ -319,9 +320,9 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
           if (!stack.decodable()) continue;
           PIRX_TRY(stack.reduce_and_check(reductions));
           if (thorough && stack.candidates().empty()) {
-            stack.search(declared_in(stack), searches, locators);
+            stack.search(declared(), searches, locators);
           }
-          if (const auto* found = stack.proven(declared_in(stack))) {
+          if (const auto* found = stack.proven(declared())) {
             verdict.rank = stack.rank();
             PIRX_TRY(decide(list, *found));
             again = true;
@@ -341,8 +342,7 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
   auto stack = stack_of(open);
   if (!stack.decodable()) return verdict;
   PIRX_TRY(stack.reduce_and_check(reductions));
-  const std::size_t declared = declared_in(stack);
-  if (stack.candidates().empty()) stack.search(declared, searches, locators);
+  if (stack.candidates().empty()) stack.search(declared(), searches, locators);
   verdict.rank = stack.rank();
   verdict.candidates = stack.candidates();
   const std::size_t most = stack.correctable();
@@ -358,7 +358,7 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
       stalled = stalled || earlier.rank() == stack.rank();
     }
   }
-  if (!hopeless && !stalled && declared <= most) {
+  if (!hopeless && !stalled && liars.value_or(0) <= known_liars + most) {
     verdict.status = DecodeStatus::kNeedMoreQueries;
   } else if (!verdict.candidates.empty()) {
     verdict.status = DecodeStatus::kAmbiguous;
