@@ -8,9 +8,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <memory_resource>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 #include "pirx/base/secret_memory.h"
 
@@ -18,10 +17,11 @@ namespace pirx {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-// Larger blocks have pages of their own.
+// Blocks up to this size are cut from pages that they share, of which so many bytes are got at a time.
 constexpr std::size_t kLargestShared = std::size_t{32} << 10;
-// Freed pages of blocks up to this size are kept for reuse, at most kMostKept bytes of them. Larger blocks
-// have huge pages, which are cheap to get again.
+constexpr std::size_t kAtATime = std::size_t{128} << 10;
+// Freed blocks up to this size are kept for reuse: all that share pages, and at most kMostKept bytes of
+// larger ones. Still larger ones have huge pages, which are cheap to get again.
 constexpr std::size_t kLargestKept = std::size_t{4} << 20;
 constexpr std::size_t kMostKept = std::size_t{16} << 20;
 
@@ -37,44 +37,46 @@ constexpr bool kFromHeap = false;
 std::size_t block_size(std::size_t size) { return std::bit_ceil(std::max(size, kAlignment)); }
 
 /// Pages from the kernel that are not dumped.
-class Pages : public std::pmr::memory_resource {
-  void* do_allocate(std::size_t size, std::size_t) override {
-    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    // Advice: an old kernel may know neither.
-    madvise(memory, size, MADV_DONTDUMP);
-    if (size > kLargestKept) madvise(memory, size, MADV_HUGEPAGE);
-    return memory;
-  }
-  void do_deallocate(void* memory, std::size_t size, std::size_t) override { munmap(memory, size); }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-};
+std::byte* get_pages(std::size_t size) {
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  // Advice: an old kernel may know neither.
+  madvise(memory, size, MADV_DONTDUMP);
+  if (size > kLargestKept) madvise(memory, size, MADV_HUGEPAGE);
+  return static_cast<std::byte*>(memory);
+}
 
-/// All but the largest blocks, under the lock. Sizes are those of block_size.
+/// All but the largest blocks, under the lock. Sizes are those of block_size. A pool of the standard library
+/// would do, but that of gcc 12 crashes where pages are not to be had.
 struct Shared {
+  struct Free {
+    Free* next;
+  };
   std::mutex mutex;
-  Pages pages;
-  std::pmr::unsynchronized_pool_resource pool{{0, kLargestShared}, &pages};
-  std::array<std::vector<void*>, 64> kept;  ///< by the exponent of their size
-  std::size_t kept_bytes = 0;
+  std::array<Free*, 64> free{};  ///< by the exponent of their size
+  std::size_t kept_bytes = 0;    ///< of those that have pages of their own
 
   void* allocate(std::size_t size) {
-    if (size <= kLargestShared) return pool.allocate(size, kAlignment);
-    auto& same = kept[static_cast<std::size_t>(std::countr_zero(size))];
-    if (same.empty()) {
-      same.reserve(kMostKept / size);  // deallocate must not fail
-      return pages.allocate(size);
+    Free*& same = free[static_cast<std::size_t>(std::countr_zero(size))];
+    if (same == nullptr) {
+      if (size > kLargestShared) return get_pages(size);
+      std::byte* const pages = get_pages(kAtATime);
+      for (std::size_t at = 0; at < kAtATime; at += size) same = new (pages + at) Free{same};
+    } else if (size > kLargestShared) {
+      kept_bytes -= size;
     }
-    void* memory = same.back();
-    same.pop_back();
-    kept_bytes -= size;
-    return memory;
+    return std::exchange(same, same->next);
   }
-  void deallocate(void* memory, std::size_t size) {
-    if (size <= kLargestShared) return pool.deallocate(memory, size, kAlignment);
-    if (kept_bytes + size > kMostKept) return pages.deallocate(memory, size);
-    kept[static_cast<std::size_t>(std::countr_zero(size))].push_back(memory);
-    kept_bytes += size;
+  void deallocate(void* memory, std::size_t size) noexcept {
+    if (size > kLargestShared) {
+      if (kept_bytes + size > kMostKept) {
+        munmap(memory, size);
+        return;
+      }
+      kept_bytes += size;
+    }
+    Free*& same = free[static_cast<std::size_t>(std::countr_zero(size))];
+    same = new (memory) Free{same};
   }
 };
 
@@ -97,7 +99,7 @@ void secure_wipe(void* data, std::size_t size) noexcept {
 
 void* secret_allocate(std::size_t size) {
   if constexpr (kFromHeap) return ::operator new(size, std::align_val_t(kAlignment));
-  if (size > kLargestKept) return shared().pages.allocate(size);
+  if (size > kLargestKept) return get_pages(size);
   const std::lock_guard lock(shared().mutex);
   return shared().allocate(block_size(size));
 }
@@ -105,7 +107,10 @@ void* secret_allocate(std::size_t size) {
 void secret_free(void* memory, std::size_t size) noexcept {
   secure_wipe(memory, size);
   if constexpr (kFromHeap) return ::operator delete(memory, std::align_val_t(kAlignment));
-  if (size > kLargestKept) return shared().pages.deallocate(memory, size);
+  if (size > kLargestKept) {
+    munmap(memory, size);
+    return;
+  }
   const std::lock_guard lock(shared().mutex);
   shared().deallocate(memory, block_size(size));
 }

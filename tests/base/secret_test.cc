@@ -3,7 +3,12 @@
 #include "pirx/base/secret.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstring>
+#include <fstream>
 #include <new>
 #include <vector>
 
@@ -96,6 +101,33 @@ TEST(SecretMemory, BlocksAreAlignedAndApart) {
   }
   for (const auto& block : blocks) {
     for (const auto byte : block.expose()) ASSERT_EQ(byte, static_cast<std::byte>(block.size()));
+  }
+}
+
+/// Wherever pages end to be had.
+TEST(SecretMemory, ThatIsNotToBeHadIsAnError) {
+  if (pirx::testing::kSanitized) GTEST_SKIP() << "the sanitizer takes memory of its own";
+  const auto ends_in_an_error = [](std::size_t size, rlim_t more) {
+    const rlimit limit{more, more};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return false;
+    try {
+      for (;;) std::memset(secret_allocate(size), 1, size);
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+  };
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  ASSERT_TRUE(statm >> pages);
+  const auto page = static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+  for (std::size_t size = 64; size <= std::size_t{64} << 10; size *= 2) {
+    for (rlim_t more = 0; more < 80; ++more) {
+      const auto child = fork();
+      if (child == 0) _exit(ends_in_an_error(size, (pages + more) * page) ? 0 : 1);
+      int status = -1;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0) << size << " bytes, " << more << " pages";
+    }
   }
 }
 
