@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import functools
 import operator
 import os
 import threading
@@ -297,32 +298,9 @@ def _copy(record: CRecord) -> Optional[bytes]:
     return ctypes.string_at(record.data, record.size) if record.size else b""
 
 
-class _Belief:
-    """`believe` as the library calls it. What it raises is raised again after the call."""
-
-    def __init__(self, believe: Believe) -> None:
-        if not callable(believe):
-            raise TypeError(f"believe is a function, not {type(believe).__name__}")
-        self.raised: Optional[BaseException] = None
-
-        def call(_: Any, records: Any, count: int) -> int:
-            try:
-                return 1 if believe([_copy(records[i]) for i in range(count)]) else 0
-            except BaseException as error:  # An exception cannot pass through the library.
-                self.raised = error
-                return 0
-
-        self.function = BELIEVE(call)
-
-    def check(self) -> None:
-        if self.raised is not None:
-            raised, self.raised = self.raised, None
-            raise raised
-
-
-class _Watch:
-    """Lets signals be heard while the library waits for servers. What their handlers raise, such as KeyboardInterrupt, ends
-    the wait and is raised again after the call. For the main thread, where handlers run."""
+class _Heard:
+    """A function that the library calls. What it raises, and what handlers of signals raise meanwhile, such as
+    KeyboardInterrupt, is raised again after the call of the library: no exception can pass through it."""
 
     def __init__(self) -> None:
         self.raised: Optional[BaseException] = None
@@ -330,22 +308,60 @@ class _Watch:
         # is lost; a generator goes on inside it.
         turns = self._turns()
         next(turns)
-        self.function = STOP(turns.send)
+        self._send = turns.send
 
     def _turns(self) -> Generator[int, Any, None]:
+        sent: Any = None
         while True:
             try:
                 while True:
-                    yield 0 if self.raised is None else 1
+                    sent = yield self._turn(sent)
             except BaseException as error:
                 if isinstance(error, GeneratorExit) and error.__traceback__ and error.__traceback__.tb_next is None:
                     return  # by the end of the generator, and not out of a handler
                 self.raised = error
 
+    def _turn(self, sent: Any) -> int:
+        raise NotImplementedError
+
     def check(self) -> None:
         if self.raised is not None:
             raised, self.raised = self.raised, None
             raise raised
+
+
+class _Belief(_Heard):
+    """`believe` as the library calls it."""
+
+    def __init__(self, believe: Believe) -> None:
+        if not callable(believe):
+            raise TypeError(f"believe is a function, not {type(believe).__name__}")
+        super().__init__()
+        self._believe = believe
+        self._records: Any = None
+        # A generator takes one value at a time. max() sends it 0 and then the three arguments: context (None), records and
+        # their number, which is the greatest if they are believed; if not, all are alike, and max() gives the first.
+        self.function = BELIEVE(functools.partial(max, 0, key=self._send))
+
+    def _turn(self, sent: Any) -> int:
+        if not sent or self.raised is not None:
+            return 0
+        if isinstance(sent, int):
+            return 1 if self._believe([_copy(self._records[i]) for i in range(sent)]) else 0
+        self._records = sent
+        return 0
+
+
+class _Watch(_Heard):
+    """Lets signals be heard while the library waits for servers: what their handlers raise ends the wait. For the main thread,
+    where handlers run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.function = STOP(self._send)
+
+    def _turn(self, sent: Any) -> int:
+        return 0 if self.raised is None else 1
 
 
 def _file_name(name: str, value: Union[str, bytes, "os.PathLike[str]", None]) -> Optional[bytes]:

@@ -10,7 +10,7 @@ import sys
 import time
 import unittest
 
-from support import Served
+from support import Served, pirx
 
 PROGRAM = """
 import os, signal, sys, time
@@ -101,6 +101,34 @@ class Interrupts(Served):
         self.assertEqual(said, [["heard"], ["heard"], ["Alarm", "0"]])
         said, _ = self.run_against(self.by_position, "get(7)", [signal.SIGUSR2])
         self.assertEqual(said, [["GeneratorExit", "0"]])
+
+    def test_handlers_as_believe_is_called(self):
+        """What they raise is not lost, nor taken for the answer of `believe`."""
+        class Alarm(Exception):
+            pass
+
+        rung = raised = 0
+
+        def ring(number, frame):
+            nonlocal rung
+            rung += 1
+            raise Alarm
+
+        previous = signal.signal(signal.SIGALRM, ring)
+        try:
+            with pirx.serve(self.plain, servers=2) as servers, pirx.Client(servers.deployment, believe=lambda _: True) as client:
+                for i in range(400):
+                    # A look-up takes some milliseconds.
+                    try:
+                        signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.00001 * i)
+                        client.look_up([4])
+                        signal.setitimer(signal.ITIMER_REAL, 0)
+                    except Alarm:
+                        raised += 1
+        finally:
+            signal.signal(signal.SIGALRM, previous)
+        self.assertEqual(raised, rung)
+        self.assertGreater(rung, 0)
 
 
 if __name__ == "__main__":
