@@ -60,7 +60,8 @@ export interface Settings {
   rounds?: number;
   /** The most bytes that a plan may ask this client to send and to take; 256 MiB if it is not given, at most 1 GiB. */
   maxBytes?: number | bigint;
-  /** Told of every message. */
+  /** Told of every message. What it throws ends the look-up after the round. It is not waited for if it is async: what it
+   * is rejected with ends the look-up likewise, or is dropped if that comes after the last round. */
   onEvent?: (event: Event) => void;
 }
 

@@ -8,6 +8,7 @@ const INTERNAL = STATUS.indexOf("Internal");
 const OUTCOME = ["ok", "lied", "suspected", "silent", "refused", "malformed", "stale"];
 const CERTAINTY = ["proven", "probable", "unverified"];
 const SEND = 1, FINISH = 3;
+const MOST_WISHES = 256;  // that servers take in one message
 const KEY_QUERIES = 3;  // that a key takes with a single server
 const DAY = 86_400_000;  // the most that a server takes for a timeout
 const FIELD_TYPE = "\x2a\x86\x48\xce\x3d\x01"; // 1.2.840.10045.1 of X9.62
@@ -221,6 +222,9 @@ class Deployment {
     const { protocol, options, onEvent = () => {}, signal, liars = -1, rounds = 0, maxBytes = 0 } = settings;
     const machine = this.#machine;
     if (!Array.isArray(wishes)) throw new PirxError("InvalidArgument", "give an array of keys or positions");
+    if (wishes.length < 1 || wishes.length > MOST_WISHES) {
+      throw new PirxError("InvalidArgument", `ask for 1 to ${MOST_WISHES} records at a time, not ${wishes.length}`);
+    }
     wishes = [...wishes];  // the caller may change the array while servers are asked
     whole("liars", liars, -1, 2 ** 31 - 1);
     whole("rounds", rounds, 0, 8);
@@ -235,7 +239,7 @@ class Deployment {
     signal?.throwIfAborted();
     const instances = new Map();
     const retrieval = this.#begin(client, wishes, liars, rounds, maxBytes, timeout);
-    let answer = 0, unsettled;
+    let answer = 0, unsettled, thrown;
     try {
       for (let round = 1; ; ++round) {
         const messages = [];
@@ -249,17 +253,19 @@ class Deployment {
           messages.push(message);
         }
         if (messages.length === 0) throw unsettled ?? new PirxError("Internal", "a round without messages");
-        // Every server is waited for, so that no connection's end tells how the others answered. What a caller's onEvent throws
-        // is thrown after that.
-        let thrown;
+        // Every server is waited for, so that no connection's end tells how the others answered. What a caller's onEvent throws,
+        // or its promise is rejected with by then, is thrown after that.
         await Promise.all(messages.map(async (message) => {
           const server = servers[message.server];
-          const event = (type, more) => onEvent({ type, round, server: message.server, url: server.url, ...more });
+          const event = (type, more) => {
+            const told = onEvent({ type, round, server: message.server, url: server.url, ...more });
+            Promise.resolve(told).catch((error) => { thrown ??= error; });
+          };
           const start = performance.now();
           let settled = false;
           try {
             server.bytesUp += message.data.length;
-            event("sent", { request: message.data });
+            event("sent", { request: message.data.slice() });
             const { reply, instance } = await ask(message, client.tls[message.server], timeout, last, signal, (count) => { server.bytesDown += count; });
             const same = instance && (instances.get(instance) ?? instances.set(instance, server).get(instance));
             if (same && same !== server) {

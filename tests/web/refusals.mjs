@@ -192,6 +192,10 @@ assert.deepEqual((await look_up(refusal("Internal"), { timeout: Infinity })).rea
 const end = new AbortController(), began = performance.now();
 await assert.rejects(look_up(http(200, TYPE, "silence").slice(0, -1), { refusing: 3, timeout: 60_000, signal: end.signal, onEvent: () => end.abort() }));
 assert.ok(performance.now() - began < 30_000);
+// onEvent may do what it likes to the request that it is shown, and is heard if it is async.
+const scrub = ({ type, request }) => { if (type === "sent") structuredClone(request.fill(0), { transfer: [request.buffer] }); };
+assert.equal((await look_up(refusal("Internal"), { onEvent: scrub })).servers[0].outcome, "ok");
+await assert.rejects(look_up(refusal("Internal"), { onEvent: async () => { throw new RangeError("of the caller"); } }), RangeError);
 // A loss that the module does not take ends a look-up only if the others' replies are too few.
 assert.equal(new TextDecoder().decode((await look_up(refusal("Internal"), { deaf: true })).record), "record");
 await assert.rejects(look_up(refusal("Internal"), { refusing: 2, deaf: true }), { code: STATUS[5], message: "no memory" });
@@ -215,6 +219,6 @@ const deployment = (await Pirx.load(new Uint8Array(1))).deployment("{}"), wishes
 const looking = deployment.getMany(wishes);
 wishes.push(1);
 assert.equal((await looking).records.length, 1);
-await assert.rejects(deployment.getMany("key"), { code: "InvalidArgument" });
+for (const none of ["key", [], Array(257).fill(0)]) await assert.rejects(deployment.getMany(none), { code: "InvalidArgument" });
 console.log(`${names.length} names, ${hostile.length} hostile replies, 3 losses`);
 process.exit();  // the servers would stay
