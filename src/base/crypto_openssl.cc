@@ -16,7 +16,11 @@ namespace {
 
 /// Looked up once: for short records the look-up by name would cost as much as the hash.
 const EVP_MD* sha256_algorithm() {
-  static const EVP_MD* const md = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  static const EVP_MD* const md = [] {
+    const auto* found = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    if (found == nullptr) throw std::bad_alloc();
+    return found;
+  }();
   return md;
 }
 
@@ -30,7 +34,9 @@ void Sha256::Free::operator()(detail::Sha256Context* context) const noexcept {
 }
 
 Sha256::Sha256() : context_(reinterpret_cast<detail::Sha256Context*>(EVP_MD_CTX_new())) {
-  PIRX_CHECK(context_ != nullptr && EVP_DigestInit_ex(evp(context_.get()), sha256_algorithm(), nullptr) == 1);
+  if (context_ == nullptr || EVP_DigestInit_ex(evp(context_.get()), sha256_algorithm(), nullptr) != 1) {
+    throw std::bad_alloc();
+  }
 }
 
 void Sha256::update(ByteSpan bytes) {

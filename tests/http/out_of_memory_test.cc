@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server while operator new fails in every thread but the test's: it may drop connections, never the
-// process, the accept loop or a stop.
+// process, the accept loop or a stop. And what OpenSSL's allocations are for.
 #include <gtest/gtest.h>
+#include <openssl/crypto.h>
 
 #include <cstdlib>
 #include <new>
 
 #include "http/http_support.h"
 #include "pirx/base/json.h"
+#include "pirx/base/sha256.h"
 
 namespace {
 std::atomic<bool> failing{false};
@@ -19,6 +21,16 @@ void* allocate(std::size_t size) {
   if (failing && !exempt) return nullptr;
   return std::malloc(size == 0 ? 1 : size);
 }
+
+void* allocate_for_openssl(std::size_t size, const char*, int) {
+  return until_one_fails >= 0 && until_one_fails-- == 0 ? nullptr : std::malloc(size);
+}
+void* resize_for_openssl(void* memory, std::size_t size, const char*, int) {
+  return std::realloc(memory, size);
+}
+void free_for_openssl(void* memory, const char*, int) { std::free(memory); }
+// Possible only before OpenSSL's first allocation.
+const int for_openssl = CRYPTO_set_mem_functions(allocate_for_openssl, resize_for_openssl, free_for_openssl);
 }  // namespace
 
 // Not inlined: gcc would see free() and new side by side and warn.
@@ -64,6 +76,24 @@ TEST_F(OutOfMemory, EachAllocationOfACopyOfJson) {
     }
   }
   EXPECT_GT(failed, 3);
+}
+
+TEST_F(OutOfMemory, EachAllocationOfADigest) {
+  ASSERT_EQ(for_openssl, 1);
+  sha256({});  // while OpenSSL starts, it crashes itself without memory
+  int failed = 0;
+  for (bool done = false; !done;) {
+    until_one_fails = failed;
+    try {
+      const auto digest = sha256(as_bytes("abc"));
+      done = until_one_fails >= 0;
+      until_one_fails = -1;
+      EXPECT_EQ(to_hex(digest), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    } catch (const std::bad_alloc&) {
+      ++failed;
+    }
+  }
+  EXPECT_GT(failed, 1);
 }
 
 bool is_alive(const RunningServer& server) {
