@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -99,7 +100,9 @@ std::string decimal(double value, int digits) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   char text[512];  // the greatest double has 309 digits before the point
-  std::string out(text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%.*f", digits, value)));
+  // Not snprintf, which writes a comma in some programs' locales.
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits).ptr;
+  std::string out(text, end);
   if (digits == 0) return out;
   out.erase(out.find_last_not_of('0') + 1);
   if (out.back() == '.') out.pop_back();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <clocale>
 #include <thread>
 
 namespace pirx::http {
@@ -28,6 +29,18 @@ TEST(Metrics, ABucketHoldsItsBound) {
             "seconds_bucket{le=\"+Inf\"} 0\n"
             "seconds_sum 0\n"
             "seconds_count 0\n");
+}
+
+TEST(Metrics, NumbersHaveAPointWhateverTheLocale) {
+  const std::string before = std::setlocale(LC_ALL, nullptr);
+  const char* found = nullptr;
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR"}) {
+    if (found == nullptr) found = std::setlocale(LC_ALL, name);
+  }
+  if (found == nullptr) GTEST_SKIP() << "this machine has no locale with a comma";
+  const auto text = decimal(0.25);
+  std::setlocale(LC_ALL, before.c_str());
+  EXPECT_EQ(text, "0.25");
 }
 
 TEST(Metrics, NothingIsLostBetweenThreads) {
