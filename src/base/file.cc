@@ -238,18 +238,24 @@ Result<bool> is_there(const std::filesystem::path& path) {
   return tl::unexpected(system_error("look for", path, errno));
 }
 
+Change change_between(const struct stat& was, const struct stat& now) noexcept {
+  const auto same = [](const timespec& a, const timespec& b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+  };
+  if (was.st_ino != now.st_ino || was.st_dev != now.st_dev || was.st_size != now.st_size ||
+      !same(was.st_mtim, now.st_mtim)) {
+    return Change::kWritten;
+  }
+  if (same(was.st_ctim, now.st_ctim)) return Change::kNone;
+  return was.st_nlink != now.st_nlink ? Change::kLinks : Change::kTouched;
+}
+
 Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const std::filesystem::path& file) {
   if (!S_ISREG(input.status.st_mode)) return {};
   struct stat now {};
   if (::fstat(input.fd.get(), &now) != 0) return tl::unexpected(system_error("read", file, errno));
-  const auto same = [](const timespec& a, const timespec& b) {
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-  };
-  // Whoever writes a file can set st_mtim back, but not st_ctim. A link that is made or removed changes
-  // st_ctim, too, as when another file takes this one's name. Files in /proc tell no size.
-  const auto& was = input.status;
-  if (same(was.st_mtim, now.st_mtim) && (same(was.st_ctim, now.st_ctim) || was.st_nlink != now.st_nlink) &&
-      (read == input.bytes() || input.bytes() == 0)) {
+  // Files in /proc tell no size.
+  if (change_between(input.status, now) <= Change::kLinks && (read == input.bytes() || input.bytes() == 0)) {
     return {};
   }
   return fail(ErrorCode::kDataLoss, printable(file.native()) +

@@ -53,6 +53,15 @@ struct OpenedFile {
 Result<OpenedFile> open_for_reading(const std::filesystem::path& path, bool regular_only);
 /// Reads up to buffer.size() bytes from the current position; fewer only at the end of the file.
 Result<std::size_t> read_full(int fd, MutableByteSpan buffer, const std::filesystem::path& path);
+/// What two looks at a place tell of the file there. Whoever writes to a file can set st_mtim back, as `cp
+/// -p` does, but not st_ctim; chmod, chown, a rename and a link change that, too.
+enum class Change : std::uint8_t {
+  kNone,
+  kLinks,    ///< st_ctim and the number of links, as when another file takes this one's name
+  kTouched,  ///< st_ctim alone
+  kWritten,  ///< st_mtim or the size, or it is another file or none
+};
+Change change_between(const struct stat& was, const struct stat& now) noexcept;
 /// Of a file that was read to its end, `read` bytes. DataLoss: it is a regular file, and somebody wrote to it
 /// or cut it meanwhile, so that what was read may be a part or a mixture.
 Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const std::filesystem::path& file);

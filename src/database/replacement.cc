@@ -16,15 +16,9 @@ namespace {
 
 constexpr std::string_view kDeltaSuffix = ".delta";
 
-bool same_file(const struct stat& a, const struct stat& b) {
-  return a.st_mode != 0 && b.st_mode != 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
-/// Of what look() saw: no file twice, or one that nobody wrote to.
+/// Of what look() saw. After a chmod the new file would have the permissions of before.
 bool unchanged(const struct stat& before, const struct stat& now) {
-  if (before.st_mode == 0 || now.st_mode == 0) return before.st_mode == now.st_mode;
-  return same_file(before, now) && before.st_size == now.st_size &&
-         before.st_mtim.tv_sec == now.st_mtim.tv_sec && before.st_mtim.tv_nsec == now.st_mtim.tv_nsec;
+  return change_between(before, now) <= Change::kLinks;
 }
 
 Result<struct stat> stat_or_none(const std::filesystem::path& path) {
@@ -112,7 +106,7 @@ Result<UpdateLock> UpdateLock::take(const std::filesystem::path& path) {
   if (!locked && errno != EWOULDBLOCK) return tl::unexpected(system_error("lock", path, errno));
   PIRX_ASSIGN(lock.before_, lock.look());
   // A file that was replaced in between has another lock.
-  if (!locked || !same_file(file.status, lock.before_.file)) {
+  if (!locked || !unchanged(file.status, lock.before_.file)) {
     return fail(ErrorCode::kUnavailable,
                 "another process is changing " + printable(path.native()) + ": try again when it is done");
   }

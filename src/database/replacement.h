@@ -27,7 +27,7 @@ class UpdateLock {
 
  private:
   struct Seen {
-    struct stat file, delta;  ///< st_mode is 0 where there is none
+    struct stat file, delta;  ///< all zero where there is none
   };
   UpdateLock(std::filesystem::path path, std::filesystem::path delta)
       : path_(std::move(path)), delta_(std::move(delta)) {}

@@ -3,6 +3,7 @@
 #include "pirx/database/serving.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -90,11 +91,16 @@ bool pages_lost(const Database& database) noexcept { return database.mapping().g
 bool pages_lost() noexcept { return any_lost; }
 
 bool written_to(const Database& database) noexcept {
-  const auto& file = database.mapping().on_disk;
+  const auto& mapping = database.mapping();
+  const int fd = mapping.on_disk.fd.get();
   struct stat now {};
-  return ::fstat(file.fd.get(), &now) != 0 || now.st_size != file.status.st_size ||
-         now.st_mtim.tv_sec != file.status.st_mtim.tv_sec ||
-         now.st_mtim.tv_nsec != file.status.st_mtim.tv_nsec;
+  if (::fstat(fd, &now) != 0) return true;
+  const Change change = change_between(mapping.on_disk.status, now);
+  if (change == Change::kNone || change == Change::kWritten) return change == Change::kWritten;
+  // By chmod or a link for a backup, say, if the header is the same; that of another content is not.
+  Digest seal;
+  return ::pread(fd, seal.data(), sizeof seal, kPageBytes - sizeof seal) == sizeof seal &&
+         seal != mapping.base;
 }
 
 }  // namespace pirx::database

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "pirx/database/builder.h"
@@ -46,6 +49,17 @@ inline Result<BuildReport> build(const std::filesystem::path& target, const std:
     }
   }
   return builder.finish();
+}
+
+/// Writes the bytes of `from` into the file `to`, of the same size, and sets the time of the change back: `cp
+/// -p` of a file as old.
+inline void overwrite(const std::filesystem::path& to, const std::filesystem::path& from) {
+  const auto time = std::filesystem::last_write_time(to);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // file systems count time in ticks
+  const Bytes bytes = read_file(from);
+  ASSERT_EQ(std::filesystem::file_size(to), bytes.size());
+  std::fstream(to, std::ios::in | std::ios::out | std::ios::binary) << as_text(bytes);
+  std::filesystem::last_write_time(to, time);
 }
 
 }  // namespace pirx::database

@@ -172,15 +172,17 @@ TEST(UpdateLock, ABuildOverAFileThatChangedMeanwhileIsRefused) {
   }
   EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
   // By who takes no lock, while the records are added, or before the changes are written.
-  for (const bool replaced : {true, false}) {
+  for (const std::string_view how : {"replaced", "written to", "written to with its time set back"}) {
     auto builder = DatabaseBuilder::create(db, {.epoch = 3});
     ASSERT_TRUE(good(builder));
     ASSERT_TRUE(good(builder->add(to_bytes("new"))));
-    if (replaced) {
+    if (how == "replaced") {
       std::filesystem::copy_file(db, folder / "copy");
       std::filesystem::rename(folder / "copy", db);
-    } else {
+    } else if (how == "written to") {
       write_file(db, read_file(db));
+    } else {
+      overwrite(db, db);
     }
     expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
     EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
@@ -220,6 +222,20 @@ TEST(UpdateLock, ABuildOverAFileThatChangedMeanwhileIsRefused) {
   ASSERT_TRUE(good(build(db, {to_bytes("early")})));
   expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
   EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "early");
+}
+
+TEST(UpdateLock, ALinkForABackupIsNoChange) {
+  const TemporaryFolder folder;
+  const auto db = folder / "db";
+  ASSERT_TRUE(good(build(db, {to_bytes("one")})));
+  auto builder = DatabaseBuilder::create(db, {.epoch = 2});
+  ASSERT_TRUE(good(builder));
+  ASSERT_TRUE(good(builder->add(to_bytes("two"))));
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  std::filesystem::create_hard_link(db, folder / "backup");
+  EXPECT_TRUE(good(builder->finish()));
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "two");
+  EXPECT_EQ(as_text(*(*Database::open(folder / "backup"))->record(0)), "one");
 }
 
 }  // namespace

@@ -117,6 +117,36 @@ TEST(Serving, AFileThatIsWrittenToIsNoticed) {
   EXPECT_FALSE(written_to(**database));
 }
 
+TEST(Serving, AnotherContentIsNoticedThoughTheTimeOfTheFileIsTheSame) {
+  const TemporaryFolder folder;
+  const auto db = folder / "db", other = folder / "other";
+  ASSERT_TRUE(good(build(db, records(4))));
+  ASSERT_TRUE(good(build(other, records(4), {}, {.epoch = 2})));
+  for (const bool updated : {false, true}) {
+    if (updated) {
+      ASSERT_TRUE(good(build(db, records(4))));
+      auto update = DatabaseUpdate::begin(db);
+      ASSERT_TRUE(good(update));
+      ASSERT_TRUE(good(update->set(0, to_bytes("new"))));
+      ASSERT_TRUE(good(update->commit()));
+    }
+    const auto database = Database::open(db);
+    ASSERT_TRUE(good(database));
+    // Neither a link nor other permissions are another content.
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    std::filesystem::permissions(db,
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    EXPECT_FALSE(written_to(**database));
+    std::filesystem::create_hard_link(db, folder / "backup");
+    EXPECT_FALSE(written_to(**database));
+    overwrite(db, other);
+    EXPECT_TRUE(written_to(**database));
+    std::filesystem::remove(folder / "backup");
+    EXPECT_TRUE(written_to(**database));
+    std::filesystem::remove(folder / "db.delta");
+  }
+}
+
 TEST(Serving, OtherBusErrorsEndTheProcess) {
   const int status = testing::status_of_child(
       [] { return survive_lost_pages() && ::raise(SIGBUS) == 0 && ::raise(SIGBUS) == 0; });

@@ -65,5 +65,37 @@ TEST(Reloader, WhatIsWrittenToWhileItIsCheckedIsNotServed) {
   EXPECT_NE(answers, damaged);
 }
 
+TEST(Reloader, WhatIsOverwrittenIsSeenThoughTheTimeOfTheFileIsTheSame) {
+  const testing::TemporaryFolder folder;
+  const auto file = folder / "db", next = folder / "next";
+  ASSERT_TRUE(good(database::build(file, {testing::to_bytes("record")})));
+  ASSERT_TRUE(good(database::build(next, {testing::to_bytes("RECORD")}, {}, {.epoch = 2})));
+  const DatabaseSettings settings{.name = {}, .file = file, .protocol = "download"};
+  OpenContext context;
+  context.spec.loopback = true;
+  auto served = open_served(settings, context);
+  ASSERT_TRUE(good(served));
+  const auto server = served->server;
+  std::shared_ptr<const AnyServer> answers = server;
+  const auto replace = [&answers](std::shared_ptr<const AnyServer> other, const Bytes&) {
+    return Result<std::shared_ptr<const AnyServer>>(std::exchange(answers, std::move(other)));
+  };
+  Events events;
+  Reloader reloader(
+      settings, context, std::move(*served), replace, [](const Bytes&) { return Result<void>(); },
+      std::chrono::milliseconds(1), [&events](const http::LogEvent& event) { events.add(event); });
+  // Other permissions are looked at, and nothing comes of it.
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  reloader.request();
+  EXPECT_EQ(events.next().event, "epoch_unchanged");
+  EXPECT_TRUE(server->still_sound());
+  database::overwrite(file, next);
+  auto event = events.next();
+  while (event.event == "epoch_refused") event = events.next();  // half of it was there
+  EXPECT_EQ(event.event, "epoch");
+  EXPECT_FALSE(server->still_sound());
+}
+
 }  // namespace
 }  // namespace pirx::cli

@@ -12,7 +12,8 @@
 namespace pirx::cli {
 namespace {
 
-/// What tells a changed file from the same one, cheaply: of the database, its delta and its manifest.
+/// What tells a changed file from the same one, cheaply: of the database, its delta and its manifest. A chmod
+/// or a link costs a look at what is there.
 std::string stamp(const DatabaseSettings& settings) {
   std::string text;
   const auto file = behind_links(settings.file).value_or(settings.file);
@@ -21,7 +22,8 @@ std::string stamp(const DatabaseSettings& settings) {
     const bool there = ::stat(name.c_str(), &status) == 0;
     for (const auto part :
          {there ? static_cast<long>(status.st_ino) : -1L, static_cast<long>(status.st_size),
-          static_cast<long>(status.st_mtim.tv_sec), static_cast<long>(status.st_mtim.tv_nsec)}) {
+          static_cast<long>(status.st_mtim.tv_sec), static_cast<long>(status.st_mtim.tv_nsec),
+          static_cast<long>(status.st_ctim.tv_sec), static_cast<long>(status.st_ctim.tv_nsec)}) {
       text += std::to_string(part) + " ";
     }
   }
