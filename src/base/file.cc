@@ -147,15 +147,16 @@ Result<NamedFd> create_named(const std::filesystem::path& target, std::string_vi
   }
 }
 
-bool give_access_of(const std::filesystem::path& other, int fd) noexcept {
+bool give_access_of(const std::filesystem::path& other, int fd, unsigned most) noexcept {
   struct stat theirs {};
   struct stat own {};
   if (::stat(other.c_str(), &theirs) != 0 || ::fstat(fd, &own) != 0) return false;
-  mode_t mode = theirs.st_mode & 0777;
+  const mode_t mode = theirs.st_mode & most & 0777;
+  const mode_t closed = mode & (~mode_t{070} | (mode & 07) << 3);
   const bool same = own.st_uid == theirs.st_uid && own.st_gid == theirs.st_gid;
   if (!same && ::fchown(fd, theirs.st_uid, theirs.st_gid) != 0 && own.st_gid != theirs.st_gid &&
       ::fchown(fd, own.st_uid, theirs.st_gid) != 0) {
-    return ::fchmod(fd, mode & ~mode_t{070}) == 0;
+    return ::fchmod(fd, closed) == 0;
   }
   // Where there is a list, the group's permissions are the most that anybody whom it names gets. A folder's
   // default may have given the new file one of its own.
@@ -166,7 +167,7 @@ bool give_access_of(const std::filesystem::path& other, int fd) noexcept {
   const bool done = size >= 0   ? ::fsetxattr(fd, kList, list, static_cast<std::size_t>(size), 0) == 0
                     : is_none() ? ::fremovexattr(fd, kList) == 0 || is_none()
                                 : false;
-  return ::fchmod(fd, done ? mode : mode & ~mode_t{070}) == 0;
+  return ::fchmod(fd, done ? mode : closed) == 0;
 }
 
 Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target, mode_t mode) {
@@ -298,19 +299,10 @@ void make_folders(const std::filesystem::path& path) noexcept {
 
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
   struct stat old {};
-  struct stat made {};
   const bool there = ::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
-  if (there) mode &= old.st_mode;
-  const mode_t group = there ? mode & S_IRWXG : 0;
-  PIRX_ASSIGN(auto file, TemporaryFile::create(path, mode & ~group));
-  // Its group stays, or the other group may do no more than everybody.
-  if (group != 0 && ::fstat(file.fd(), &made) == 0) {
-    const bool kept =
-        made.st_gid == old.st_gid || ::fchown(file.fd(), static_cast<uid_t>(-1), old.st_gid) == 0;
-    const mode_t others = (made.st_mode & S_IRWXO) << 3;
-    if (::fchmod(file.fd(), (made.st_mode & 0777) | (kept ? group : group & others)) != 0) {
-      return tl::unexpected(system_error("share", file.path(), errno));
-    }
+  PIRX_ASSIGN(auto file, TemporaryFile::create(path, there ? 0600 : mode));
+  if (there && !give_access_of(path, file.fd(), mode)) {
+    return tl::unexpected(system_error("set the permissions of", file.path(), errno));
   }
   PIRX_TRY(write_at(file.fd(), 0, as_bytes(text), file.path()));
   return file.commit(path);

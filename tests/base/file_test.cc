@@ -156,6 +156,20 @@ TEST(SmallFile, KeepsItsGroupAndWhatThatMayDo) {
   EXPECT_EQ(now.st_mode & 0777, 0640u);
 }
 
+TEST(SmallFile, KeepsItsOwner) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  const TemporaryFolder folder;
+  const auto path = folder / "file";
+  ASSERT_TRUE(good(replace_file(path, "one", 0600)));
+  ASSERT_EQ(::chown(path.c_str(), 4321, 1234), 0);
+  ASSERT_TRUE(good(replace_file(path, "two")));
+  struct stat now {};
+  ASSERT_EQ(::stat(path.c_str(), &now), 0);
+  EXPECT_EQ(now.st_uid, 4321u);
+  EXPECT_EQ(now.st_gid, 1234u);
+  EXPECT_EQ(now.st_mode & 0777, 0600u);
+}
+
 TEST(File, BehindLinksIsTheFileAndNeverTheLinkInItsPlace) {
   const TemporaryFolder folder;
   write_file(folder / "file", to_bytes("x"));

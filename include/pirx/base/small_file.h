@@ -19,8 +19,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 
 /// Replaces the file at `path` by `text`, or a link there (see behind_links). Writes another file beside
 /// it, syncs that and renames it, so that after any failure the file is the old one or the new one. `mode` is
-/// that of open(2), less what the old file did not allow. The new file has the old one's group, if this user
-/// may give it. ResourceExhausted: the disk is full. Unavailable: any other failure.
+/// that of open(2). Of an old file it is the most that the new one allows, whose access is otherwise the old
+/// one's (give_access_of). ResourceExhausted: the disk is full. Unavailable: any other failure.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
 /// The file that a link leads to, so that the link stays one when the file is replaced. The path itself if it
@@ -39,8 +39,9 @@ void make_folders(const std::filesystem::path& path) noexcept;
 /// held it for ten seconds.
 Result<std::shared_ptr<void>> lock_folder(const std::filesystem::path& path);
 
-/// Gives a file the permissions, the access control list, the group and, for root, the owner of the one at
-/// `other`. If the group or the list cannot be set, no group gets a permission. False: errno says why.
-bool give_access_of(const std::filesystem::path& other, int fd) noexcept;
+/// Gives a file the permissions (of those in `most`), the access control list, the group and, for root, the
+/// owner of the one at `other`. If the group or the list cannot be set, the group may do no more than
+/// everybody. False: errno says why.
+bool give_access_of(const std::filesystem::path& other, int fd, unsigned most = 0777) noexcept;
 
 }  // namespace pirx
