@@ -238,5 +238,27 @@ TEST(UpdateLock, ALinkForABackupIsNoChange) {
   EXPECT_EQ(as_text(*(*Database::open(folder / "backup"))->record(0)), "one");
 }
 
+TEST(Replacement, ADeltaThatAppearsWhileItsFileIsBuiltStays) {
+  const TemporaryFolder folder;
+  const auto db = folder / "db", delta = folder / "db.delta";
+  const auto begun = [&] {
+    auto builder = DatabaseBuilder::create(db, {.epoch = 2});
+    EXPECT_TRUE(good(builder) && good(builder->add(to_bytes("new"))));
+    return builder;
+  };
+  auto first = begun();
+  write_file(delta, to_bytes("precious"));
+  expect_error(first->finish(), ErrorCode::kInvalidArgument, "has changes of a database that is not there");
+  EXPECT_FALSE(std::filesystem::exists(db));
+  std::filesystem::remove(delta);
+  ASSERT_TRUE(good(build(db, {to_bytes("old")})));
+  auto next = begun();
+  write_file(delta, to_bytes("precious"));
+  EXPECT_FALSE(next->finish());
+  EXPECT_EQ(as_text(read_file(delta)), "precious");
+  std::filesystem::remove(delta);
+  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "old");
+}
+
 }  // namespace
 }  // namespace pirx::database
