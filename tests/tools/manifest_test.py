@@ -439,6 +439,12 @@ class Manifests(cl.Servers):
             less = {name: value for name, value in deployment.items() if name != member}
             self.target.write_text(json.dumps(less))
             self.refused(part, "get", self.target, 3, code=LOSS)
+        # A file that cannot be read pins nothing any more, and nobody loses that by an advice.
+        for word in ("epoch", "publisher"):
+            self.target.write_text(text.replace(f'"{word}"', f'"{word[1:]}"', 1))
+            self.refused("restore it from a copy", "deploy", self.target, *urls, code=WRONG)
+            self.assertIn("are lost (--manifest", cl.run("deploy", self.target, *urls, "--force").stderr)
+            self.assertNotIn("publisher", json.loads(self.target.read_text()))
         self.target.write_text(text)
         # Both protocols of one publisher.
         self.sign(database, "--protocol", "download", "--add")

@@ -22,6 +22,14 @@ struct DeployArguments {
   std::chrono::microseconds deadline{10'000'000}, wait{0};
 };
 
+/// Whether a FILE that cannot be read as a deployment file may pin a publisher. A wrong bit leaves one of the
+/// two names.
+bool may_pin(const std::string& file) {
+  const auto text = read_file(file, std::size_t{1} << 20);
+  return text && (text->find("\"publisher\"") != std::string::npos ||
+                  text->find("\"manifest\"") != std::string::npos);
+}
+
 /// The deployments in FILE; none where there is no such file. InvalidArgument: it is something else than a
 /// deployment file, which must not be lost.
 Result<std::vector<Deployment>> read_target(const DeployArguments& a) {
@@ -35,9 +43,13 @@ Result<std::vector<Deployment>> read_target(const DeployArguments& a) {
   auto before = load_deployments(a.target);
   if (before) return std::move(*before);
   if (a.force) return none;
-  return invalid(a.target +
-                 " exists and is no deployment file: name another file, or replace this one with --force (" +
-                 before.error().message() + ")");
+  return invalid(
+      a.target + " exists and is no deployment file: " +
+      (may_pin(a.target)
+           ? "it seems to pin a publisher, so restore it from a copy, or replace it with --force and "
+             "--manifest KEY:NAME, without which the pin is lost ("
+           : "name another file, or replace this one with --force (") +
+      before.error().message() + ")");
 }
 
 /// Whether `next` may stand in FILE in place of `old`.
@@ -83,7 +95,13 @@ Result<void> save(const DeployArguments& a, const Deployment& deployment) {
   }
   after.push_back(deployment);
   if (const auto one = check_one_database(after); !one) return invalid("--add: " + one.error().message());
+  const bool lost = before.empty() && may_pin(a.target);
   PIRX_TRY(save_deployments(a.target, after));
+  if (lost) {
+    std::fprintf(stderr,
+                 "%s could not be read, but seemed to pin a publisher: that pin and its epoch are lost%s\n",
+                 a.target.c_str(), a.publisher.empty() ? " (--manifest KEY:NAME pins a publisher)" : "");
+  }
   if (!left.empty()) {
     std::fprintf(
         stderr, "%s no longer names: %s%s\n", a.target.c_str(), left.c_str(),
