@@ -255,6 +255,7 @@ Result<void> check_unchanged(const OpenedFile& input, std::uint64_t read, const 
   if (!S_ISREG(input.status.st_mode)) return {};
   struct stat now {};
   if (::fstat(input.fd.get(), &now) != 0) return tl::unexpected(system_error("read", file, errno));
+  now.st_size = input.status.st_size;  // standard input's, less what was read before; `read` says more
   // Files in /proc tell no size.
   if (change_between(input.status, now) <= Change::kLinks && (read == input.bytes() || input.bytes() == 0)) {
     return {};
