@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <new>
 
 #include "pirx/base/result.h"
 #include "pirx/database/serving.h"
@@ -27,8 +28,8 @@ inline CLI::Validator whole_number() {
 }
 
 /// Parses, runs `action`, prints its error. The action returns the exit code of what is no error. Files that
-/// shrink or grow too long are errors of the action, not the end of the process.
-inline int run_program(CLI::App& app, int argc, char** argv, const std::function<Result<int>()>& action) {
+/// shrink or grow too long are errors of the action, not the end of the process; so is a lack of memory.
+inline int run_program(CLI::App& app, int argc, char** argv, const std::function<Result<int>()>& action) try {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -49,6 +50,10 @@ inline int run_program(CLI::App& app, int argc, char** argv, const std::function
   if (done) return *done;
   std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), done.error().to_string().c_str());
   return 1 + static_cast<int>(done.error().code());
+} catch (const std::bad_alloc&) {
+  std::fprintf(stderr, "%s: ResourceExhausted: out of memory; give this process more\n",
+               app.get_name().c_str());
+  return 1 + static_cast<int>(ErrorCode::kResourceExhausted);
 }
 
 inline std::uint64_t milliseconds_since_1970() {

@@ -212,6 +212,17 @@ class EndToEnd(unittest.TestCase):
         self.assertIn("File too large", done.stderr)
         run(CT_LOG, "append", log, "--fill", 50)
 
+    def test_limits_of_memory(self):
+        log, big = self.path / "small", self.path / "big.pem"
+        run(CT_LOG, "create", log)
+        with open(big, "w") as file:
+            file.truncate(200 << 20)
+        done = subprocess.run([CT_LOG, "append", log, big], capture_output=True, text=True, cwd=self.path,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (128 << 20, 128 << 20)))
+        self.assertEqual(done.returncode, 6, done.stderr)
+        self.assertIn("ct-log: ResourceExhausted: out of memory", done.stderr)
+        run(CT_LOG, "append", log, "--fill", 50)
+
     def test_growth_by_index_and_consistency(self):
         log, proofs = self.path / "growing", self.path / "growing.pirx"
         head = Path(f"{proofs}.head.json")
