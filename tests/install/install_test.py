@@ -29,6 +29,15 @@ elseif(pirx_shards_FOUND OR TARGET pirx::shards)
 endif()
 """
 
+WITHOUT_CURL = """cmake_minimum_required(VERSION 3.25)
+project(consumer CXX)
+set(CMAKE_DISABLE_FIND_PACKAGE_CURL TRUE)
+find_package(pirx 0.1 COMPONENTS http)
+if(pirx_FOUND OR pirx_http_FOUND OR TARGET pirx::http)
+  message(FATAL_ERROR "http is there")
+endif()
+"""
+
 
 def run(*command, cwd=None, env=None, fails=False):
     command = [str(part) for part in command]
@@ -127,6 +136,13 @@ def main():
             source = temp / "without_mpi"
             source.mkdir()
             (source / "CMakeLists.txt").write_text(WITHOUT_MPI)
+            configure(source, source / "build")
+
+        # One that lacks what it needs is not found.
+        if list(prefix.rglob("pirx-http-targets.cmake")):
+            source = temp / "without_curl"
+            source.mkdir()
+            (source / "CMakeLists.txt").write_text(WITHOUT_CURL)
             configure(source, source / "build")
 
         # Nothing private was installed.
