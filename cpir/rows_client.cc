@@ -86,7 +86,7 @@ class RowsRetrieval final : public Retrieval {
     }
     return {};
   }
-  void miss(std::size_t, const Error& why) override { failed_ = why; }
+  void miss(std::size_t, const Error& why) override { failed_ = of_reply(why); }
   Result<Answer> conclude() override {
     return guarded([this] { return read_replies(); }, "no memory to decode the replies");
   }

@@ -55,7 +55,7 @@ class DownloadRetrieval final : public Retrieval {
     ++next_piece_;
     return {};
   }
-  void miss(std::size_t, const Error& why) override { failed_ = why; }
+  void miss(std::size_t, const Error& why) override { failed_ = of_reply(why); }
 
   Result<Answer> conclude() override {
     if (failed_) return tl::unexpected(*failed_);

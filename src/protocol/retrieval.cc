@@ -69,7 +69,9 @@ Result<void> Retrieval::receive(MessageId id, ByteSpan reply) {
 
 Result<void> Retrieval::lost(MessageId id, const Error& why) {
   PIRX_ASSIGN(const auto server, settle(id));
-  miss(server, Error(code_of_server(why), why.message()));
+  // InvalidArgument stays: miss() makes a server's status of it.
+  const bool refused = why.code() == ErrorCode::kInvalidArgument;
+  miss(server, Error(refused ? why.code() : code_of_server(why), why.message()));
   return {};
 }
 
@@ -90,7 +92,14 @@ void Answer::set_records(Records found) {
 }
 
 ErrorCode code_of_server(const Error& error) noexcept {
-  return error.code() == ErrorCode::kOutOfRange ? ErrorCode::kUnavailable : error.code();
+  switch (error.code()) {
+    case ErrorCode::kOutOfRange:
+      return ErrorCode::kUnavailable;
+    case ErrorCode::kInvalidArgument:
+      return ErrorCode::kDataLoss;
+    default:
+      return error.code();
+  }
 }
 
 Result<void> check_wishes(std::size_t wishes) {

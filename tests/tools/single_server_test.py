@@ -252,6 +252,16 @@ class SingleServer(command_line_test.Servers):
                 self.assertEqual(ask(server.port, changed)[:2], (400, "InvalidArgument"))
             self.assertEqual(ask(server.port, query)[0], 200)
 
+    def test_a_refusal_is_no_mistake_of_the_caller(self):
+        server = self.serve(self.build(), "download")
+        honest = self.deploy(server)
+        refusing = Between()
+        self.addCleanup(refusing.stop)
+        said = json.dumps({"error": {"code": "InvalidArgument", "message": "give me another"}}).encode()
+        refusing.say = lambda *_: (400, "InvalidArgument", said)
+        for words in (("get", self.at(honest, refusing.url), 2), ("deploy", self.path / "other.json", "--server", refusing.url)):
+            self.assertIn("give me another", run(*words, code=4).stderr)
+
     def test_false_replies(self):
         database = self.build()
         first = []

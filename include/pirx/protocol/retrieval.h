@@ -182,6 +182,7 @@ class AnyClient {
 
 /// The code of an error that a server reported, as far as clients believe it. OutOfRange means "no such
 /// record" to callers. Only the client can find that out, so a server's OutOfRange becomes Unavailable.
+/// InvalidArgument is for callers' mistakes, and becomes DataLoss.
 ErrorCode code_of_server(const Error& error) noexcept;
 
 /// The most records or keys in one retrieval. By default servers take fewer in a message.
