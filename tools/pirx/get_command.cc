@@ -547,7 +547,8 @@ void add_get_command(CLI::App& app) {
   command.add_option("--positions", a->positions_file, "The public key list, as 'pirx db list' prints it");
   command
       .add_option("--liars", a->liars,
-                  "Lying servers to be safe from; default (l - d - 1) / 2, at least 1 where possible")
+                  "Lying servers to be safe from; default (k - d - 1) / 2 of the k servers that reply, "
+                  "so fewer where replies are missing")
       ->check(whole_number(0, 1024));
   command
       .add_option("--rounds", a->rounds,
