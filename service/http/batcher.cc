@@ -331,9 +331,12 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   const bool too_many = queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
   const bool fits = !too_many && before <= wait && end <= useful.count();
   // Only a pass corrects what is known of passes: of those that an idle server would refuse, some are let in.
-  const bool all_idle = idle && left.count() > 0 && compute_.others_that_compute(*seat_).wait == 0;
-  if (fits || (all_idle && !too_many && ++refused_idle_ % kProbe == 0)) return {};
-  if (too_many && all_idle) {
+  const bool all_idle = idle && compute_.others_that_compute(*seat_).wait == 0;
+  if (fits || (left.count() > 0 && all_idle && !too_many && ++refused_idle_ % kProbe == 0)) return {};
+  // So are those whose own pass is the reason, where there was none for a while, whatever others compute.
+  const bool stale = computing_ == 0 && now >= computing_since_ + kProbePause;
+  if (left.count() > 0 && stale && !too_many && cost_.predict(queries) > left.count() / 2) return {};
+  if (left.count() > 0 && idle && too_many) {
     if (now >= next_probe_ && (queries <= least_refused_ || now >= next_probe_ + kProbePause)) {
       next_probe_ = now + kProbePause;
       least_refused_ = kNone;

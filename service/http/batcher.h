@@ -168,8 +168,9 @@ class Batcher {
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
-  /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
-  /// For another such time none that asks for more than one that was refused since: the smallest show most.
+  /// Between two requests that are tried though they are known to take too long, and will likely be stopped;
+  /// after as long without a pass, what takes a few queries too long is doubted. For another such time none
+  /// that asks for more than one that was refused since: the smallest show most.
   static constexpr std::chrono::minutes kProbePause{1};
   std::size_t refused_idle_ = 0;  ///< where nothing else waited
   Clock::time_point next_probe_;

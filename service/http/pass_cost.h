@@ -44,13 +44,13 @@ class PassCost {
     hope_ = *added_ > 0 ? std::min(1.0, added / *added_) : 1;  // what passes of late say
   }
 
-  /// A pass was stopped after so many seconds.
+  /// A pass was stopped after so many seconds. How long it takes is not known, so the line does not change: a
+  /// point too low, far to the right, would make fewer queries look as long as more.
   void note_stopped(std::size_t queries, double seconds) noexcept {
-    if (passes_ == 0) learn(queries, seconds);
     hope_ = 1;
     if (predict(queries) > seconds) return;
     room_ = static_cast<double>(queries) / 2;
-    if (stood_still_) room_of_one_ = room_;
+    if (stood_still_ || passes_ == 0) room_of_one_ = room_;
     stood_still_ = !stood_still_;
   }
 
@@ -60,7 +60,7 @@ class PassCost {
   /// Half as many as in a pass that took longer than predicted and was stopped, and more with each that is
   /// not.
   std::size_t room() const noexcept { return static_cast<std::size_t>(room_); }
-  /// The same for one request, after two such passes.
+  /// The same for one request, after two such passes, or one before any other.
   std::size_t room_of_one() const noexcept { return static_cast<std::size_t>(room_of_one_); }
 
   /// As predict(), but the longer all passes have been alike in size, the less are more queries believed to

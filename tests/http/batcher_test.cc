@@ -680,6 +680,38 @@ TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
   EXPECT_TRUE(tried(200)) << "who asked for less has not come again";
 }
 
+/// Or one slow pass would refuse its users for good, where another database always has something to do.
+TEST(Batcher, WhatOnePassTookIsDoubtedAfterAMinuteWhateverOthersWant) {
+  const auto server = std::make_shared<ClockServer>(12s);
+  Answers answers;
+  Metrics metrics;
+  ComputeThread compute([&] { return server->time; });
+  Batcher batcher(patient(1ms, 256, 100), {}, metrics, compute),
+      other(patient(1ms, 256, 100), {}, metrics, compute);
+  ByteBudget budget(1000);
+  const auto taken = [&](Batcher& by, std::size_t queries) {
+    return by
+        .submit(server, pages_of("1"), queries, ByteLease(budget), answers.keep("one"),
+                {"a", server->time + 10s})
+        .has_value();
+  };
+  const auto pass = [&] {
+    server->time += 1ms;
+    std::optional<Clock::time_point> next;
+    EXPECT_TRUE(compute.step(next));
+  };
+  ASSERT_TRUE(taken(batcher, 1));
+  pass();
+  ASSERT_TRUE(taken(other, 1));
+  EXPECT_FALSE(taken(batcher, 1));
+  EXPECT_FALSE(taken(batcher, 100));
+  server->time += 1min;
+  ASSERT_TRUE(taken(other, 1));
+  EXPECT_TRUE(taken(batcher, 100));
+  EXPECT_FALSE(taken(batcher, 100)) << "one a minute";
+  EXPECT_TRUE(taken(batcher, 1));
+}
+
 /// Passes are cut to the longest wait, so many requests of few queries each wait for several of them.
 TEST(Batcher, ManySmallRequestsWaitNoLongerAndKeepNobodyOut) {
   auto limits = patient(1ms, 256, 100);
@@ -1249,10 +1281,16 @@ TEST(PassCost, StoppedPassesMakeOthersSmallerUntilSomeAreNot) {
   EXPECT_EQ(cost.room(), 48u);
   cost.learn(8, 0.18);
   EXPECT_EQ(cost.room(), 50u);
-  PassCost first;
-  first.note_stopped(100, 3);
-  EXPECT_NEAR(first.predict(100), 3, 1e-9);
-  EXPECT_EQ(first.room(), 50u);
+}
+
+TEST(PassCost, AStoppedPassDoesNotSayWhatOthersTake) {
+  PassCost cost;
+  cost.note_stopped(256, 4);
+  EXPECT_EQ(cost.predict(3), 0);
+  EXPECT_EQ(cost.room(), 128u);
+  EXPECT_EQ(cost.room_of_one(), 128u);
+  for (const std::size_t q : {10u, 8u}) cost.learn(q, 1 + 0.7 * static_cast<double>(q));
+  EXPECT_LT(cost.predict(3), 5) << "of 3.1";
 }
 
 TEST(PassCost, OnePassInWhichTheMachineStoodStillSaysNothing) {

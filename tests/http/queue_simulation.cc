@@ -673,6 +673,19 @@ bool from_the_start() {
   return users.get_through("large requests at a fast database from the start on");
 }
 
+/// One large request is the first at a slow database of which nothing is known, and is stopped; then four
+/// addresses ask it for two records each all the time.
+bool large_first() {
+  World world;
+  Server server(world);
+  server.add({0.003, 0.1});
+  server.add({1, 0.7}, 0.03, false);
+  world.after(1, [&] { server.ask(1, 256, "0", 60, [](bool, bool) {}); });
+  for (const char* address : {"0", "1", "2", "3"}) server.ask_always(1.5, 5, 1, 2, address);
+  LookUps user(world, server, 4.1);
+  return user.get_through("a slow database whose first pass was stopped");
+}
+
 /// One address asks an idle database for more than it computes at once, again and again, as some of that is
 /// tried; three others ask for as much as a pass takes whenever they are due. Users can wait for five
 /// seconds.
@@ -796,7 +809,7 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
   for (const auto attack : {visitors, holders, strangers, pushers, together, whenever_due, hurried,
-                            small_ones, from_the_start, walked_down, beforehand, tried})
+                            small_ones, from_the_start, walked_down, beforehand, tried, large_first})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const std::size_t queries : {1u, 2u, 3u}) {

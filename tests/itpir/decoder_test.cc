@@ -488,6 +488,29 @@ TEST(Rounds, ThatHonestServersAnswerTogetherAreWeighed) {
   expect_error(answer, ErrorCode::kUndecodable, "several answers have the right digests");
 }
 
+/// Nothing is known of the replies to a query where too few told the truth to make the answer.
+TEST(Rounds, InWhichNobodyMakesTheAnswerSuspectNobody) {
+  auto engine = pirx::testing::seeded_engine(483);
+  const Deployment<gf2e::Gf2_16> deployment({}, {14, 9, 2, false, true}, 6, 2, engine);
+  const std::vector<std::uint64_t> wanted{5};
+  auto collector = deployment.collector(wanted, {});
+  const auto add = [&](const auto& asked, std::initializer_list<std::size_t> servers) {
+    for (const std::size_t j : servers) ASSERT_TRUE(collector.add(j, asked.replies[j]).has_value());
+  };
+  const std::vector<std::size_t> liars{4, 5};
+  add(lie(deployment, wanted, Lie::kGarbage, liars, engine, Blinding::kOff), {0, 3, 4, 5});
+  const auto second = lie(deployment, wanted, Lie::kGarbage, {}, engine);
+  ASSERT_TRUE(collector.ask_again(testing::records_of(wanted), deployment.scalars(wanted, second.blinding))
+                  .has_value());
+  add(second, {0, 1, 2});
+  const auto answer = std::move(collector).finish();
+  ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
+  EXPECT_EQ(answer->records.at(0), deployment.records[5]);
+  EXPECT_EQ(answer->certainty, Certainty::kProbable);
+  for (const std::size_t j : range(6))
+    EXPECT_EQ(answer->servers[j], j < 3 ? ServerStatus::kOk : ServerStatus::kSilent) << j;
+}
+
 /// A session for record 5 in which the test chooses who answers and who lies, round by round. Over this field
 /// there are no accidents.
 struct ChosenRounds {
