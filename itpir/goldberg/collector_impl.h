@@ -377,6 +377,7 @@ class GoldbergCollector : public ReplyCollector {
       PIRX_ASSIGN(const auto weights,
                   lagrange_matrix(f, std::as_const(secrets).expose(), std::span<const Elem>(x)));
       for (std::size_t z = 0; z < x.size(); ++z) {
+        PIRX_TRY(decoding::check_stop(&options_.stop));
         const std::size_t server = round.servers[z];
         Elem& scalar = blinding[i * l + server];
         for (std::size_t n = 0; n < known; ++n) {
