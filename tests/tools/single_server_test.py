@@ -225,7 +225,7 @@ class SingleServer(command_line_test.Servers):
         self.assertFalse(target.exists())
         # A server of another protocol refuses the query, and says why.
         for server in (residues, several):
-            refused = run("get", self.at(deployment, server.url), 1, code=2)
+            refused = run("get", self.at(deployment, server.url), 1, code=4)
             self.assertRegex(refused.stderr, "protocol|no request of this database is longer")
         self.assertEqual(run("get", deployment, 1, "-q").stdout, RECORDS[1] + "\n")
 
