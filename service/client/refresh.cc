@@ -124,8 +124,10 @@ Result<Said> read_parameters(std::span<const http::Endpoint> servers, std::size_
                              const http::CallOutcome& outcome, bool first_time) {
   const auto& url = servers[i].url;
   if (!outcome.reply) {
-    return fail(code_of_server(outcome.reply.error()),
-                url + " gave no parameters: " + outcome.reply.error().message());
+    const auto& error = outcome.reply.error();
+    const bool asked = outcome.bytes_up > 0;  // if not, it is a mistake of the caller
+    return fail(asked ? code_of_server(error) : error.code(),
+                url + " gave no parameters: " + error.message());
   }
   // Later this server, which may be honest, is not to lose its voice: another one may claim its number.
   if (first_time && outcome.same_as) {
