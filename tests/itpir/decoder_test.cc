@@ -581,8 +581,8 @@ TEST(Rounds, CountALiarOfSeveralRoundsOnce) {
   EXPECT_EQ(answer.proof_bound, 3u);
 }
 
-/// Servers 0 and 1 lie, together with server 2's honest reply on one polynomial. The four replies of the first
-/// round would prove that server 3 lied, if no more than one did; the six of the second correct two.
+/// Servers 0 and 1 lie, together with server 2's honest reply on one polynomial. The four replies of the
+/// first round would prove that server 3 lied, if no more than one did; the six of the second correct two.
 TEST(Rounds, OfFewRepliesDoNotStandInTheWayOfThoseThatProveMore) {
   for (const std::optional<unsigned> declared : {std::optional<unsigned>(), std::optional<unsigned>(0)}) {
     ChosenRounds session(6, 1, declared, Blinding::kOff);

@@ -245,8 +245,8 @@ Result<std::optional<Agreement>> locate_beside(const strassen::Engine<F>& engine
 /// round alone, then all stacks of them; a server that is proven a liar is erased everywhere, and the rest
 /// tried again. `liars`: as many the caller is willing to assume, but at least (k - degree - 1) / 2 of the
 /// round with most replies, which always proves an answer against so many: what a round of fewer replies
-/// could prove against fewer must not stand in its way. At most kMaxRounds rounds. Bounded by Budget. Once `stop` returns true, the result is Undecodable or
-/// a verdict that the caller must not use.
+/// could prove against fewer must not stand in its way. At most kMaxRounds rounds. Bounded by Budget. Once
+/// `stop` returns true, the result is Undecodable or a verdict that the caller must not use.
 template <SharingField F>
 Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typename F::Elem> x,
                        std::size_t degree, std::span<const RoundWords<F>> rounds,
