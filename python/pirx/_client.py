@@ -300,7 +300,10 @@ def _copy(record: CRecord) -> Optional[bytes]:
 
 class _Heard:
     """A function that the library calls. What it raises, and what handlers of signals raise meanwhile, such as
-    KeyboardInterrupt, is raised again after the call of the library: no exception can pass through it."""
+    KeyboardInterrupt, is raised again after the call of the library: no exception can pass through it. Of several exceptions
+    it is the first; the function then gives `_ended`."""
+
+    _ended = 0
 
     def __init__(self) -> None:
         self.raised: Optional[BaseException] = None
@@ -314,12 +317,20 @@ class _Heard:
         sent: Any = None
         while True:
             try:
-                while True:
-                    sent = yield self._turn(sent)
-            except BaseException as error:
-                if isinstance(error, GeneratorExit) and error.__traceback__ and error.__traceback__.tb_next is None:
-                    return  # by the end of the generator, and not out of a handler
-                self.raised = error
+                try:
+                    while True:
+                        sent = yield self._turn(sent)
+                except BaseException as error:
+                    # A second signal's handler runs at the next call or turn of a loop: after the `yield`.
+                    if error.__class__ is GeneratorExit and error.__traceback__ and error.__traceback__.tb_next is None:
+                        return  # by the end of the generator, and not out of a handler
+                    if self.raised is None:
+                        self.raised = error
+                    sent = yield self._ended
+            except GeneratorExit:
+                return
+            except BaseException:
+                pass  # The first one counts.
 
     def _turn(self, sent: Any) -> int:
         raise NotImplementedError
@@ -353,8 +364,10 @@ class _Belief(_Heard):
 
 
 class _Watch(_Heard):
-    """Lets signals be heard while the library waits for servers: what their handlers raise ends the wait. For the main thread,
-    where handlers run."""
+    """Lets signals be heard while the library waits for servers: what their handlers raise ends the wait. For one call, in
+    the main thread, where handlers run."""
+
+    _ended = 1
 
     def __init__(self) -> None:
         super().__init__()
@@ -447,10 +460,6 @@ class Client(_Handle):
         wanted.deadline = _milliseconds("deadline", deadline)
         self._options, self._believe, self.keyed = wanted, believe, deployment.keyed
         self._usual = ctypes.byref(wanted)
-        self._watch = _Watch()
-        self._watched = COptions.from_buffer_copy(wanted)
-        self._watched.stop = self._watch.function
-        self._usual_watched = ctypes.byref(self._watched)
         self._call = library.pirx_client_fetch_keys if self.keyed else library.pirx_client_fetch_positions
 
         pairs = list((options or {}).items())
@@ -539,21 +548,24 @@ class Client(_Handle):
               stop: Optional[Callable[[], bool]] = None) -> None:
         """Looks up over the library's connections. The library lets the messages of one look-up wait for another's; nothing
         waits for a look-up that is being decoded, as servers would see how long that takes."""
-        watched = stop is None and threading.get_ident() == threading.main_thread().ident
-        options = self._usual_watched if watched else self._usual
-        if belief is not None or stop is not None:
-            own = COptions.from_buffer_copy(self._watched if watched else self._options)
-            if belief is not None:
-                own.believe = belief.function
-            if stop is not None:
-                ask = stop
-                own.stop = STOP(lambda _: ask())
-            options = ctypes.byref(own)
-        status = self._call(self._raw, wishes, count, options, ctypes.byref(answer))
-        if watched:
-            self._watch.check()
+        watch = None
+        own = COptions.from_buffer_copy(self._options)
+        if stop is not None:
+            ask = stop
+            own.stop = STOP(lambda _: ask())
+        elif threading.get_ident() == threading.main_thread().ident:
+            watch = _Watch()
+            own.stop = watch.function
         if belief is not None:
-            belief.check()
+            own.believe = belief.function
+        try:
+            status = self._call(self._raw, wishes, count, ctypes.byref(own), ctypes.byref(answer))
+        finally:
+            # Nothing is called here: another handler would run at that, and what it raises would take this one's place.
+            if belief is not None and belief.raised is not None:
+                raise belief.raised
+            if watch is not None and watch.raised is not None:
+                raise watch.raised
         if status:
             self._use()  # It may have been closed meanwhile.
             check(status)

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -40,15 +41,20 @@ except (KeyboardInterrupt, GeneratorExit, Alarm) as error:
 
 
 class Interrupts(Served):
-    def run_against(self, servers, call, signals, believe="None", silent=3):
-        """Starts a look-up at servers of which some never answer, and sends it signals once they all have the request.
-        Gives what the program printed, and how many seconds after the last signal it did."""
+    def silenced(self, servers, silent):
+        """Sockets that take requests and never answer, and a deployment file in which these are the first servers."""
         content = json.loads(servers.deployment_file.read_text())
         listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(silent)]
         for listener, server in zip(listeners, content["servers"]):
             server["url"] = "http://127.0.0.1:%d" % listener.getsockname()[1]
         path = self.path / "silent.json"
         path.write_text(json.dumps(content))
+        return listeners, path
+
+    def run_against(self, servers, call, signals, believe="None", silent=3):
+        """Starts a look-up at servers of which some never answer, and sends it signals once they all have the request.
+        Gives what the program printed, and how many seconds after the last signal it did."""
+        listeners, path = self.silenced(servers, silent)
         text = PROGRAM.format(package=str(next(p for p in sys.path if p.endswith("/python"))), path=str(path), call=call,
                               believe=believe)
         child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
@@ -129,6 +135,50 @@ class Interrupts(Served):
             signal.signal(signal.SIGALRM, previous)
         self.assertEqual(raised, rung)
         self.assertGreater(rung, 0)
+
+    def test_handlers_of_two_signals_at_once(self):
+        """What the first one raises ends the look-up, and later look-ups hear signals, too."""
+        class Alarm(Exception):
+            pass
+
+        def ring(number, frame):
+            raise Alarm(number)
+
+        def both():
+            for number in numbers:
+                signal.pthread_kill(threading.main_thread().ident, number)
+            sent.append(True)
+
+        def believe(records):
+            sent.clear()
+            threading.Timer(0.1, both).start()
+            while not sent:
+                pass
+            for _ in range(9):
+                pass  # The first handler runs here.
+            return True
+
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            self.addCleanup(signal.signal, number, signal.signal(number, ring))
+        numbers, sent = [signal.SIGUSR1, signal.SIGUSR2], []
+        with pirx.serve(self.plain, servers=2) as servers, pirx.Client(servers.deployment, believe=believe) as client:
+            self.assertEqual(self.raised(Alarm, client.look_up, [4]), signal.SIGUSR1)
+        listeners, path = self.silenced(self.by_position, 3)
+        with pirx.Client(pirx.Deployment.load(path), deadline=30) as client:
+            for numbers in ([signal.SIGUSR1, signal.SIGUSR2], [signal.SIGUSR2], [signal.SIGUSR1]):
+                start = time.monotonic()
+                timer = threading.Timer(0.3, both)
+                timer.start()
+                self.assertEqual(self.raised(Alarm, client.get, 7), numbers[0])
+                self.assertLess(time.monotonic() - start, 20)
+                timer.join()
+        for listener in listeners:
+            listener.close()
+
+    def raised(self, kind, call, *arguments):
+        with self.assertRaises(kind) as caught:
+            call(*arguments)
+        return caught.exception.args[0]
 
 
 if __name__ == "__main__":
