@@ -153,10 +153,15 @@ bool give_access_of(const std::filesystem::path& other, int fd, unsigned most) n
   if (::stat(other.c_str(), &theirs) != 0 || ::fstat(fd, &own) != 0) return false;
   const mode_t mode = theirs.st_mode & most & 0777;
   const mode_t closed = mode & (~mode_t{070} | (mode & 07) << 3);
+  // Some network file systems refuse to set any mode, so only another one is set.
+  const auto set_mode = [fd](mode_t wanted) {
+    struct stat now {};
+    return (::fstat(fd, &now) == 0 && (now.st_mode & 07777) == wanted) || ::fchmod(fd, wanted) == 0;
+  };
   const bool same = own.st_uid == theirs.st_uid && own.st_gid == theirs.st_gid;
   if (!same && ::fchown(fd, theirs.st_uid, theirs.st_gid) != 0 && own.st_gid != theirs.st_gid &&
       ::fchown(fd, own.st_uid, theirs.st_gid) != 0) {
-    return ::fchmod(fd, closed) == 0;
+    return set_mode(closed);
   }
   // Where there is a list, the group's permissions are the most that anybody whom it names gets. A folder's
   // default may have given the new file one of its own.
@@ -167,7 +172,7 @@ bool give_access_of(const std::filesystem::path& other, int fd, unsigned most) n
   const bool done = size >= 0   ? ::fsetxattr(fd, kList, list, static_cast<std::size_t>(size), 0) == 0
                     : is_none() ? ::fremovexattr(fd, kList) == 0 || is_none()
                                 : false;
-  return ::fchmod(fd, done ? mode : closed) == 0;
+  return set_mode(done ? mode : closed);
 }
 
 Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target, mode_t mode) {

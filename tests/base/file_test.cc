@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +17,17 @@
 
 #include "pirx/base/small_file.h"
 #include "support/files.h"
+
+namespace {
+bool modes_are_refused = false;
+}
+
+/// In place of libc's: as of a network file system that sets no modes, while a test wants that.
+extern "C" int fchmod(int fd, mode_t mode) noexcept {
+  if (!modes_are_refused) return static_cast<int>(::syscall(SYS_fchmod, fd, mode));
+  errno = EPERM;
+  return -1;
+}
 
 namespace pirx {
 namespace {
@@ -154,6 +166,16 @@ TEST(SmallFile, KeepsItsGroupAndWhatThatMayDo) {
   ASSERT_EQ(::stat(path.c_str(), &now), 0);
   EXPECT_EQ(now.st_gid, group);
   EXPECT_EQ(now.st_mode & 0777, 0640u);
+}
+
+TEST(SmallFile, WhoseModeIsRightIsReplacedWhereNoneCanBeSet) {
+  const TemporaryFolder folder;
+  const auto path = folder / "file";
+  ASSERT_TRUE(good(replace_file(path, "one", 0600)));
+  modes_are_refused = true;
+  EXPECT_TRUE(good(replace_file(path, "two")));
+  modes_are_refused = false;
+  EXPECT_EQ(read_file(path), to_bytes("two"));
 }
 
 TEST(SmallFile, KeepsItsOwner) {
