@@ -52,9 +52,10 @@ class PacedStop {
 };
 
 /// Sends a wave of messages, at most one to each server, and gives their replies to the retrieval.
-void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment& deployment, const Ask& ask,
-              Milliseconds left, Milliseconds deadline, const Stop& stopped,
-              std::vector<ServerOutcome>& servers) {
+/// InvalidArgument: nothing can be sent, by a mistake of the caller.
+Result<void> exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment& deployment,
+                      const Ask& ask, Milliseconds left, Milliseconds deadline, const Stop& stopped,
+                      std::vector<ServerOutcome>& servers) {
   std::vector<Bytes> requests(servers.size());  // empty: the server is not asked
   std::vector<MessageId> ids(servers.size());
   std::uint64_t reply_bytes = 0;
@@ -95,6 +96,10 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
     server.bytes_down += outcomes[i].bytes_down;
     server.abandoned = !settled[i];
     if (!settled[i] && !outcomes[i].reply) {
+      // No server said so. In a child of fork, for example, the parent's transport does.
+      if (outcomes[i].reply.error().code() == ErrorCode::kInvalidArgument) {
+        return tl::unexpected(outcomes[i].reply.error());
+      }
       server.error = outcomes[i].reply.error().to_string();
       if (retrieval.waiting()) static_cast<void>(retrieval.lost(ids[i], outcomes[i].reply.error()));
     }
@@ -103,6 +108,7 @@ void exchange(Retrieval& retrieval, std::vector<Message> wave, const Deployment&
                      ": one server that got two servers' shares, or one that claims to be the other";
     }
   }
+  return {};
 }
 
 RetrieveOptions retrieve_options(const FetchOptions& options) {
@@ -286,8 +292,8 @@ Result<void> Fetcher::move_messages(std::span<const Wish> wishes, const FetchOpt
       report.request_bytes = std::max(report.request_bytes, message.bytes.size());
     if (options.sending) options.sending(sent, wave.front().bytes.size());
     start = Clock::now();
-    exchange(*retrieval, std::move(wave), deployment_, ask_,
-             std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, stopped, state.servers);
+    PIRX_TRY(exchange(*retrieval, std::move(wave), deployment_, ask_,
+                      std::chrono::ceil<Milliseconds>(end - Clock::now()), deadline, stopped, state.servers));
     if (stopped && stopped()) return fail(ErrorCode::kUnavailable, "ended");
     report.network_milliseconds += milliseconds_since(start);
     start = Clock::now();

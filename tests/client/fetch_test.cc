@@ -13,10 +13,12 @@
 #include "http/http_support.h"
 #include "pirx/client/retrieve.h"
 #include "pirx/cpir/dj/common.h"
+#include "pirx/cpir/qr/common.h"
 #include "pirx/database/builder.h"
 #include "pirx/itpir/goldberg/server.h"
 #include "pirx/protocol/forwarding_server.h"
 #include "support/files.h"
+#include "support/forks.h"
 
 namespace pirx::client {
 namespace {
@@ -240,6 +242,28 @@ TEST(Fetch, ItsCallerEndsIt) {
                "ended by its caller");
   EXPECT_EQ(waves, 1);
   EXPECT_EQ(callers, std::set{std::this_thread::get_id()});
+}
+
+TEST(Fetch, AChildOfForkIsToldOfItsMistake) {
+  const World world(false);
+  const auto geometry = *database::Geometry::create({.records = 100, .record_bytes = 40});
+  const auto params = cpir::qr::Params::create({.geometry = geometry, .version = {}, .slots = 2});
+  ASSERT_TRUE(good(params));
+  const auto told = *tell(params->encode());
+  const auto& protocol = **find_protocol("qr");
+  const Deployment one{
+      *protocol.plan({*Options::create(protocol.members, told.members, ""), told.geometry, told.version}),
+      {world.deployment().servers.front()}};
+  for (const auto& deployment : {one, world.deployment()}) {
+    auto fetcher = Fetcher::create(deployment, {});
+    ASSERT_TRUE(good(fetcher));
+    const auto in_child = pirx::testing::in_child([&] {
+      const auto report = fetcher->fetch(std::vector<std::uint64_t>{1}, {});
+      return pirx::testing::to_bytes(report ? "asked" : report.error().to_string());
+    });
+    EXPECT_EQ(as_text(in_child.value()),
+              "InvalidArgument: this client was made before a fork: make another in the child");
+  }
 }
 
 TEST(Fetch, ALiarIsNamedAndASilentServerIsMissed) {
