@@ -16,16 +16,32 @@ namespace {
 
 constexpr std::string_view kDeltaSuffix = ".delta";
 
-/// Of what look() saw. After a chmod the new file would have the permissions of before.
-bool unchanged(const struct stat& before, const struct stat& now) {
-  return change_between(before, now) <= Change::kLinks;
+std::optional<Digest> seal_at(int fd, std::uint64_t end) noexcept {
+  Digest seal;
+  if (end < sizeof seal) return {};
+  const auto count = ::pread(fd, seal.data(), sizeof seal, static_cast<off_t>(end - sizeof seal));
+  return count == sizeof seal ? std::optional(seal) : std::nullopt;
 }
 
-Result<struct stat> stat_or_none(const std::filesystem::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) return status;
-  if (errno == ENOENT || errno == ENOTDIR) return {};
+/// A file that may be read, and what it is now. No file: no descriptor, and a status of zeros.
+Result<OpenedFile> open_or_none(const std::filesystem::path& path) {
+  OpenedFile file{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))};
+  if (!file.fd && (errno == ENOENT || errno == ENOTDIR)) return file;
+  if (file.fd && ::fstat(file.fd.get(), &file.status) == 0) return file;
   return tl::unexpected(system_error("look at", path, errno));
+}
+
+Result<Seen> see_delta(const std::filesystem::path& path) {
+  PIRX_ASSIGN(const OpenedFile file, open_or_none(path));
+  return Seen{file.status, seal_at(file.fd.get(), file.bytes())};
+}
+
+/// A new file takes the permissions of the one that was seen, and would undo a change of them.
+Result<bool> is_as_before(const Seen& was, const std::filesystem::path& path, std::uint64_t end) {
+  PIRX_ASSIGN(const OpenedFile file, open_or_none(path));
+  const auto& now = file.status;
+  return !written_since(was, now, file.fd.get(), end) && was.status.st_mode == now.st_mode &&
+         was.status.st_uid == now.st_uid && was.status.st_gid == now.st_gid;
 }
 
 /// What a file may be built over: nothing yet, or a regular file that may be written.
@@ -91,11 +107,10 @@ Result<std::filesystem::path> delta_path(const std::filesystem::path& database) 
   return file;
 }
 
-Result<UpdateLock::Seen> UpdateLock::look() const {
-  Seen seen{};
-  PIRX_ASSIGN(seen.file, stat_or_none(path_));
-  PIRX_ASSIGN(seen.delta, stat_or_none(delta_));
-  return seen;
+bool written_since(const Seen& was, const struct stat& now, int fd, std::uint64_t end) noexcept {
+  const Change change = change_between(was.status, now);
+  if (change == Change::kNone || change == Change::kWritten) return change == Change::kWritten;
+  return !was.seal || seal_at(fd, end) != was.seal;
 }
 
 Result<UpdateLock> UpdateLock::take(const std::filesystem::path& path) {
@@ -104,9 +119,13 @@ Result<UpdateLock> UpdateLock::take(const std::filesystem::path& path) {
   UpdateLock lock(path, std::move(delta));
   const bool locked = ::flock(file.fd.get(), LOCK_EX | LOCK_NB) == 0;
   if (!locked && errno != EWOULDBLOCK) return tl::unexpected(system_error("lock", path, errno));
-  PIRX_ASSIGN(lock.before_, lock.look());
+  PIRX_ASSIGN(const OpenedFile now, open_or_none(path));
+  PIRX_ASSIGN(const bool is_database, begins_with(path, kMagic));
+  lock.file_before_.status = now.status;
+  if (is_database) lock.file_before_.seal = seal_at(now.fd.get(), kPageBytes);
+  PIRX_ASSIGN(lock.delta_before_, see_delta(lock.delta_));
   // A file that was replaced in between has another lock.
-  if (!locked || !unchanged(file.status, lock.before_.file)) {
+  if (!locked || change_between(file.status, now.status) == Change::kWritten) {
     return fail(ErrorCode::kUnavailable,
                 "another process is changing " + printable(path.native()) + ": try again when it is done");
   }
@@ -121,9 +140,13 @@ Result<UpdateLock> UpdateLock::take_if_there(const std::filesystem::path& path) 
 }
 
 Result<void> UpdateLock::check() const {
-  PIRX_ASSIGN(const Seen now, look());
+  PIRX_ASSIGN(bool same, is_as_before(file_before_, path_, kPageBytes));
   // Without a file, a delta that lies about belongs to none.
-  if (unchanged(before_.file, now.file) && (!fd_ || unchanged(before_.delta, now.delta))) return {};
+  if (same && fd_) {
+    const auto end = static_cast<std::uint64_t>(delta_before_.status.st_size);
+    PIRX_ASSIGN(same, is_as_before(delta_before_, delta_, end));
+  }
+  if (same) return {};
   return fail(ErrorCode::kUnavailable,
               printable(path_.native()) +
                   " was replaced or changed meanwhile, so it stays as it is now: do the same again");

@@ -3,7 +3,6 @@
 #include "pirx/database/serving.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,7 @@
 #include <csignal>
 
 #include "mapping.h"
-#include "src/base/file.h"
+#include "replacement.h"
 
 namespace pirx::database {
 namespace {
@@ -95,12 +94,7 @@ bool written_to(const Database& database) noexcept {
   const int fd = mapping.on_disk.fd.get();
   struct stat now {};
   if (::fstat(fd, &now) != 0) return true;
-  const Change change = change_between(mapping.on_disk.status, now);
-  if (change == Change::kNone || change == Change::kWritten) return change == Change::kWritten;
-  // By chmod or a link for a backup, say, if the header is the same; that of another content is not.
-  Digest seal;
-  return ::pread(fd, seal.data(), sizeof seal, kPageBytes - sizeof seal) == sizeof seal &&
-         seal != mapping.base;
+  return written_since({mapping.on_disk.status, mapping.base}, now, fd, kPageBytes);
 }
 
 }  // namespace pirx::database

@@ -2,6 +2,7 @@
 // What may be replaced, by whom, and what the file that is replaced leaves behind.
 #include "src/database/replacement.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -172,17 +173,15 @@ TEST(UpdateLock, ABuildOverAFileThatChangedMeanwhileIsRefused) {
   }
   EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
   // By who takes no lock, while the records are added, or before the changes are written.
-  for (const std::string_view how : {"replaced", "written to", "written to with its time set back"}) {
+  for (const bool replaced : {true, false}) {
     auto builder = DatabaseBuilder::create(db, {.epoch = 3});
     ASSERT_TRUE(good(builder));
     ASSERT_TRUE(good(builder->add(to_bytes("new"))));
-    if (how == "replaced") {
+    if (replaced) {
       std::filesystem::copy_file(db, folder / "copy");
       std::filesystem::rename(folder / "copy", db);
-    } else if (how == "written to") {
-      write_file(db, read_file(db));
     } else {
-      overwrite(db, db);
+      write_file(db, read_file(db));
     }
     expect_error(builder->finish(), ErrorCode::kUnavailable, "meanwhile");
     EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "ONE");
@@ -224,18 +223,73 @@ TEST(UpdateLock, ABuildOverAFileThatChangedMeanwhileIsRefused) {
   EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "early");
 }
 
-TEST(UpdateLock, ALinkForABackupIsNoChange) {
-  const TemporaryFolder folder;
-  const auto db = folder / "db";
-  ASSERT_TRUE(good(build(db, {to_bytes("one")})));
-  auto builder = DatabaseBuilder::create(db, {.epoch = 2});
-  ASSERT_TRUE(good(builder));
-  ASSERT_TRUE(good(builder->add(to_bytes("two"))));
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  std::filesystem::create_hard_link(db, folder / "backup");
-  EXPECT_TRUE(good(builder->finish()));
-  EXPECT_EQ(as_text(*(*Database::open(db))->record(0)), "two");
-  EXPECT_EQ(as_text(*(*Database::open(folder / "backup"))->record(0)), "one");
+/// Has something done to a database or its delta during a build and during an update. `other` is a file of
+/// another content and the same size.
+void expect_meanwhile(bool refused, void (*act)(const char* file, const char* other)) {
+  for (const bool building : {true, false}) {
+    for (const char* suffix : {"", ".delta"}) {
+      SCOPED_TRACE(std::string(building ? "build" : "update") + suffix);
+      const TemporaryFolder folder;
+      const auto begin_update = [](const std::filesystem::path& path, std::string_view text) {
+        auto update = DatabaseUpdate::begin(path);
+        EXPECT_TRUE(good(update) && good(update->set(0, as_bytes(text))));
+        return update;
+      };
+      for (const auto& [name, text] : {std::pair("db", "one"), std::pair("other", "two")}) {
+        ASSERT_TRUE(good(build(folder / name, {to_bytes(text)})));
+        ASSERT_TRUE(good(begin_update(folder / name, text)->commit()));
+      }
+      std::optional<Result<DatabaseBuilder>> builder;
+      std::optional<Result<DatabaseUpdate>> change;
+      if (building) {
+        builder = DatabaseBuilder::create(folder / "db", {.epoch = 5});
+        ASSERT_TRUE(good(*builder) && good((*builder)->add(to_bytes("new"))));
+      } else {
+        change = begin_update(folder / "db", "new");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));  // file systems count time in ticks
+      act((folder / ("db" + std::string(suffix))).c_str(),
+          (folder / ("other" + std::string(suffix))).c_str());
+      std::optional<Error> error;
+      if (building) {
+        if (const auto done = (*builder)->finish(); !done) error = done.error();
+      } else {
+        if (const auto done = (*change)->commit(); !done) error = done.error();
+      }
+      EXPECT_EQ(error && error->code() == ErrorCode::kUnavailable &&
+                    error->message().find("meanwhile") != std::string::npos,
+                refused)
+          << (error ? error->to_string() : "no error");
+      EXPECT_TRUE(refused || as_text(*(*Database::open(folder / "db"))->record(0)) == "new");
+    }
+  }
+}
+
+TEST(UpdateLock, WhatLeavesAFileAsItWasIsNoChange) {
+  expect_meanwhile(false, [](const char* file, const char*) {  // for a backup
+    EXPECT_EQ(::link(file, (std::string(file) + ".backup").c_str()), 0);
+  });
+  expect_meanwhile(false, [](const char* file, const char*) {
+    const auto backup = std::string(file) + ".backup";
+    EXPECT_EQ(::link(file, backup.c_str()) | ::unlink(backup.c_str()), 0);
+  });
+  expect_meanwhile(false, [](const char* file, const char*) {
+    struct stat now {};
+    EXPECT_EQ(::stat(file, &now) | ::chmod(file, now.st_mode) | ::chown(file, now.st_uid, now.st_gid), 0);
+  });
+  expect_meanwhile(false, [](const char* file, const char*) {
+    const timespec times[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+    EXPECT_EQ(::utimensat(AT_FDCWD, file, times, 0), 0);
+  });
+}
+
+TEST(UpdateLock, OtherPermissionsAndAnotherContentAreAChangeThoughTimeAndSizeAreTheSame) {
+  expect_meanwhile(true, [](const char* file, const char*) { EXPECT_EQ(::chmod(file, 0640), 0); });
+  expect_meanwhile(true, [](const char* file, const char* other) { overwrite(file, other); });
+  expect_meanwhile(true, [](const char* file, const char* other) {
+    EXPECT_EQ(::link(file, (std::string(file) + ".backup").c_str()), 0);
+    overwrite(file, other);
+  });
 }
 
 TEST(Replacement, ADeltaThatAppearsWhileItsFileIsBuiltStays) {
