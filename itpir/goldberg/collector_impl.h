@@ -398,12 +398,9 @@ class GoldbergCollector : public ReplyCollector {
     PIRX_ASSIGN(auto reduction, decoding::reduce(engine_, coordinates(), degree() - known,
                                                  std::span<const std::size_t>(servers),
                                                  std::span<const decoding::QueryReplies<F>>(queries)));
-    const std::size_t redundant = servers.size() - std::min(servers.size(), needed());
-    PIRX_ASSIGN(auto found,
-                decoding::locate_beside(engine_, coordinates(), degree() - known,
-                                        decoding::RoundWords<F>{servers, reduction.basis}, named,
-                                        options_.liars.value_or(static_cast<unsigned>(redundant / 2)),
-                                        &options_.stop));
+    PIRX_ASSIGN(auto found, decoding::locate_beside(engine_, coordinates(), degree() - known,
+                                                    decoding::RoundWords<F>{servers, reduction.basis}, named,
+                                                    verdict_->assumed, &options_.stop));
     PIRX_TRY(decoding::check_stop(&options_.stop));
     return found;
   }

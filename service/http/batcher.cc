@@ -55,6 +55,7 @@ Batcher::Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, Comp
     : limits_(limits),
       log_(std::move(log)),
       metrics_(metrics),
+      learned_(compute.now()),
       next_probe_(compute.now() + kProbePause),
       last_arrival_(compute.now() - std::chrono::minutes(1)),
       compute_(compute),
@@ -262,7 +263,7 @@ double Batcher::longest_pass() const {
   const auto [waiting, seconds, busy] = compute_.others_that_compute(*seat_);
   const double even = time / static_cast<double>(2 + waiting);
   const double left = (time - seconds) / (2 + std::min(1.0, busy));
-  return std::max({even, left, kHardlyMore * cost_.predict(kFew)});
+  return std::max({even, left, std::min(time, kHardlyMore * cost_.predict(kFew))});
 }
 
 std::size_t Batcher::most_queries(double longest) const {
@@ -334,10 +335,11 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   const bool all_idle = idle && compute_.others_that_compute(*seat_).wait == 0;
   if (fits || (left.count() > 0 && all_idle && !too_many && ++refused_idle_ % kProbe == 0)) return {};
   // So are those whose own pass is the reason, where there was none for a while, whatever others compute.
-  const bool stale = computing_ == 0 && now >= computing_since_ + kProbePause;
+  const bool stale = computing_ == 0 && now >= learned_ + kProbePause;
   if (left.count() > 0 && stale && !too_many && cost_.predict(queries) > left.count() / 2) return {};
   if (left.count() > 0 && idle && too_many) {
-    if (now >= next_probe_ && (queries <= least_refused_ || now >= next_probe_ + kProbePause)) {
+    if (now >= next_probe_ && (queries <= least_refused_ || now >= next_probe_ + kProbePause) &&
+        (all_idle || compute_.may_try(kProbePause))) {
       next_probe_ = now + kProbePause;
       least_refused_ = kNone;
       return {};
@@ -527,6 +529,7 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
   cost_.learn(computed, seconds);
+  learned_ = compute_.now();
 }
 
 void Batcher::compute(std::vector<Job>& batch) {

@@ -128,6 +128,13 @@ class ComputeThread {
     double busy;       ///< the part of the time that they computed, of late
   };
   Others others_that_compute(const Seat& seat) const;
+  /// Of what takes too long while others wait, all queues together try one in that time.
+  bool may_try(Clock::duration pause) {
+    const std::lock_guard lock(mutex_);
+    if (now() < next_try_) return false;
+    next_try_ = now() + pause;
+    return true;
+  }
   /// How many clients wait or are in the pass that runs.
   std::size_t clients_that_wait() const;
 
@@ -168,6 +175,7 @@ class ComputeThread {
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
   bool picking_ = false;
+  Clock::time_point next_try_ = now();
   Clock::time_point early_since_ = now();  ///< since the last pass that began with one, or since one waits
   bool early_waits_ = false;
   std::shared_ptr<Seat> running_;

@@ -15,7 +15,6 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 
 /// Whether a server's URL is this one, perhaps with a database behind it.
 bool is_at(const std::string& endpoint, std::string_view url) {
-  while (!url.empty() && url.back() == '/') url.remove_suffix(1);
   return endpoint.compare(0, url.size(), url) == 0 &&
          (endpoint.size() == url.size() || endpoint[url.size()] == '/');
 }
@@ -53,12 +52,14 @@ Result<void> give_tokens(std::string_view text, std::span<Endpoint> endpoints) {
       }
       for (auto& endpoint : endpoints) endpoint.token = line;
     } else {
-      const auto url = line.substr(0, blank), token = line.substr(blank + 1);
+      auto url = line.substr(0, blank);
+      const auto token = line.substr(blank + 1);
       const auto host = url.find("://");
       if (host == std::string_view::npos || host + 3 >= url.size() || url[host + 3] == '/' || token.empty() ||
           token.find(' ') != std::string_view::npos) {
         return invalid(where + ": not 'URL TOKEN'");
       }
+      while (url.ends_with('/')) url.remove_suffix(1);
       if (!is_token(token)) {
         return invalid(where + ": a token is up to 4096 printable characters without spaces");
       }

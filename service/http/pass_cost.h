@@ -15,8 +15,14 @@ namespace pirx::http {
 class PassCost {
  public:
   void learn(std::size_t queries, double seconds) noexcept {
-    const PassCost before = *this;
     const auto q = static_cast<double>(queries);
+    // Less time than any rising line explains: the machine is faster than it was, or a pass before was an
+    // exception. A line through both would be flat, and say that few queries take as long as many.
+    if (passes_ > 0 && seconds < std::min({kFaster * at(q), t_ / passes_, t_ / q_ * q})) {
+      passes_ = q_ = t_ = qq_ = qt_ = 0;
+      added_.reset();
+    }
+    const PassCost before = *this;
     // The machine may have stood still meanwhile, so that one such pass alone says nothing.
     const bool known = added_ || (passes_ > 0 && q * passes_ <= q_);
     stood_still_ = known && !stood_still_ && seconds > kStill * before.at(q);
@@ -83,6 +89,7 @@ class PassCost {
   static constexpr double kMemory = 0.9;            ///< what a pass counts for after the next one
   static constexpr double kLeastSpread = 1.0 / 16;  ///< variance over the square of the mean
   static constexpr double kStill = 8;               ///< times what is predicted
+  static constexpr double kFaster = 0.4;            ///< times what is predicted; cheap queries take half
   static constexpr double kAll = 1e9;               ///< queries; as many as one likes
   static constexpr double kHope = 0.99;  ///< of what was believed, after another pass like those before
   double passes_ = 0, q_ = 0, t_ = 0, qq_ = 0, qt_ = 0;

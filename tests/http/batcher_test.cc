@@ -392,6 +392,7 @@ TEST(Batcher, WhoWantsMuchDoesNotHoldUpWhoWantsLittle) {
 
 TEST(Batcher, WhoWantsLittleDoesNotHoldUpWhoWantsMuchForEver) {
   Rig rig(patient(1ms, 4, 100));
+  rig.fake->delay = 20ms;  // the held pass takes hardly longer
   rig.hold_with_one();
   for (int i = 0; i < 6; ++i) {
     for (const char* client : {"a", "b"}) ASSERT_TRUE(rig.submit(client + std::to_string(i), 1, {client}));
@@ -690,9 +691,10 @@ TEST(Batcher, WhatOnePassTookIsDoubtedAfterAMinuteWhateverOthersWant) {
       other(patient(1ms, 256, 100), {}, metrics, compute);
   ByteBudget budget(1000);
   const auto taken = [&](Batcher& by, std::size_t queries) {
+    const auto wait = &by == &other ? 60s : 10s;
     return by
         .submit(server, pages_of("1"), queries, ByteLease(budget), answers.keep("one"),
-                {"a", server->time + 10s})
+                {"a", server->time + wait})
         .has_value();
   };
   const auto pass = [&] {
@@ -709,6 +711,9 @@ TEST(Batcher, WhatOnePassTookIsDoubtedAfterAMinuteWhateverOthersWant) {
   ASSERT_TRUE(taken(other, 1));
   EXPECT_TRUE(taken(batcher, 100));
   EXPECT_FALSE(taken(batcher, 100)) << "one a minute";
+  // Its pass teaches nothing of fewer.
+  for (std::optional<Clock::time_point> next; compute.step(next);) server->time += 1ms;
+  ASSERT_TRUE(taken(other, 1));
   EXPECT_TRUE(taken(batcher, 1));
 }
 
@@ -1291,6 +1296,18 @@ TEST(PassCost, AStoppedPassDoesNotSayWhatOthersTake) {
   EXPECT_EQ(cost.room_of_one(), 128u);
   for (const std::size_t q : {10u, 8u}) cost.learn(q, 1 + 0.7 * static_cast<double>(q));
   EXPECT_LT(cost.predict(3), 5) << "of 3.1";
+}
+
+/// After a slow time the passes before it, which were slow, say nothing any more.
+TEST(PassCost, AFasterMachineIsSeenAtOnce) {
+  PassCost cost;
+  for (int i = 0; i < 50; ++i) cost.learn(1, 11);
+  cost.learn(1, 1.1);
+  EXPECT_LT(cost.predict(1), 1.2);
+  for (int i = 0; i < 5; ++i) cost.learn(1, 0.5);
+  EXPECT_GT(cost.predict(1), 0.55) << "cheap queries take half the time";
+  cost.learn(50, 0.8);
+  EXPECT_GT(cost.predict(50), cost.predict(1) + 0.05) << "a line explains that";
 }
 
 TEST(PassCost, OnePassInWhichTheMachineStoodStillSaysNothing) {

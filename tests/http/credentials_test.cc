@@ -41,7 +41,7 @@ TEST(Credentials, BrokenFilesAreRefusedWithoutTheirWords) {
        {"", "# nothing\n", "s3cret\ns3cret2\n", "https://a:1 one\ns3cret\n", "https://a:1 s3cret more",
         "https://a:1  s3cret", "https://a:1 ", "a:1 s3cret", "s3cret https://a:1", "https:// s3cret",
         "https:/// s3cret", "https://a:1 s3cret\nhttps://b:1 s3cret", "s3cret\nhttps://b:1 one",
-        "s3cret\xc3\n", "https://a:1 s3cret\rX:1", "https://a:1 one\nhttps://a:1 s3cret"}) {
+        "s3cret\xc3\n", "https://a:1 s3cret\rX:1", "https://a:1 one\nhttps://a:1/ s3cret"}) {
     auto endpoints = servers({"https://a:1"});
     const auto given = give_tokens(text, endpoints);
     // A word behind a token is no URL, whatever it looks like.

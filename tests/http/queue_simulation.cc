@@ -712,6 +712,21 @@ bool tried() {
   return users.get_through("requests that are tried though they take too long");
 }
 
+/// Four addresses ask many slow databases at once for more than they compute, of which some is tried.
+bool tried_together() {
+  World world;
+  Server server(world);
+  server.add({0.003, 0.1});
+  for (int d = 1; d < 25; ++d) server.add({1, 0.7});
+  const std::function<void()> ask = [&] {
+    world.after(12, [&] { ask(); });
+    for (std::size_t d = 1; d < 25; ++d) server.ask(d, 100, std::to_string(d % 4), 60, [](bool, bool) {});
+  };
+  world.after(20, [&] { ask(); });
+  LookUps user(world, server, 4.1);
+  return user.get_through("requests that are tried at many databases");
+}
+
 /// One address asks a slow database for half as many records each time, so that what large passes take is
 /// forgotten; another one asks for a record of another database now and then.
 bool walked_down() {
@@ -808,8 +823,9 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       "%d scenarios, %ld look-ups: %.4f in time, %.4f refused at once, %.4f late; least of a user: %.2f\n",
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
-  for (const auto attack : {visitors, holders, strangers, pushers, together, whenever_due, hurried,
-                            small_ones, from_the_start, walked_down, beforehand, tried, large_first})
+  for (const auto attack :
+       {visitors, holders, strangers, pushers, together, whenever_due, hurried, small_ones, from_the_start,
+        walked_down, beforehand, tried, tried_together, large_first})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const std::size_t queries : {1u, 2u, 3u}) {

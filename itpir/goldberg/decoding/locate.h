@@ -32,6 +32,7 @@ struct Agreement {
 
 struct Verdict {
   DecodeStatus status = DecodeStatus::kFailed;
+  std::size_t assumed = 0;                       ///< liars; what is proven against fewer does not count
   std::vector<std::optional<Agreement>> rounds;  ///< the rounds that are decided
   /// Of all undecided rounds together, when none is decided.
   std::vector<Agreement> candidates;
@@ -262,8 +263,8 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
 
   std::size_t most_replies = degree + 1;
   for (const auto& round : rounds) most_replies = std::max(most_replies, round.servers.size());
-  const std::size_t assumed = std::max<std::size_t>(liars.value_or(0), (most_replies - degree - 1) / 2);
-  const auto declared = [&] { return assumed > known_liars ? assumed - known_liars : 0; };
+  verdict.assumed = std::max<std::size_t>(liars.value_or(0), (most_replies - degree - 1) / 2);
+  const auto declared = [&] { return verdict.assumed - std::min(verdict.assumed, known_liars); };
   const auto undecided = [&] {
     std::vector<std::size_t> list;
     for (std::size_t r = 0; r < rounds.size(); ++r) {
@@ -299,7 +300,7 @@ Result<Verdict> locate(const strassen::Engine<F>& engine, std::span<const typena
     const std::size_t k = rounds[r].servers.size();
     if (k < degree + 1 || !rounds[r].basis.empty() || (k == degree + 1 && redundant)) continue;
     const std::size_t bound = k - degree - 1;
-    Agreement all{std::vector<bool>(x.size(), false), bound, bound > 0 && bound >= assumed};
+    Agreement all{std::vector<bool>(x.size(), false), bound, bound > 0 && bound >= verdict.assumed};
     for (const auto server : rounds[r].servers) all.agrees[server] = true;
     verdict.rounds[r] = std::move(all);
   }
