@@ -716,13 +716,13 @@ bool tried() {
 bool tried_together() {
   World world;
   Server server(world);
-  server.add({0.003, 0.1});
-  for (int d = 1; d < 25; ++d) server.add({1, 0.7});
+  server.add({0.3, 0.1});
+  for (int d = 1; d < 9; ++d) server.add({1, 0.7});
   const std::function<void()> ask = [&] {
     world.after(12, [&] { ask(); });
-    for (std::size_t d = 1; d < 25; ++d) server.ask(d, 100, std::to_string(d % 4), 60, [](bool, bool) {});
+    for (std::size_t d = 1; d < 9; ++d) server.ask(d, 100, std::to_string(d % 4), 60, [](bool, bool) {});
   };
-  world.after(20, [&] { ask(); });
+  world.after(61, [&] { ask(); });
   LookUps user(world, server, 4.1);
   return user.get_through("requests that are tried at many databases");
 }
