@@ -56,9 +56,10 @@ enum class Lie {
   kSwapped,        // the replies to two queries
   kReplayed,       // the reply to an earlier query
   kAllZero,
-  kSometimes,  // some words of some queries
-  kRoaming,    // some of them in every query
-  kSelective,  // when the share has a property
+  kSometimes,   // some words of some queries
+  kRoaming,     // some of them in every query
+  kSelective,   // when the share has a property
+  kSameSecret,  // a line through 0, so that the record stays right; in tests of its own
 };
 constexpr Lie kLies[] = {Lie::kGarbage,       Lie::kOneBit,    Lie::kSameShift,     Lie::kScaledCopies,
                          Lie::kDisjointWords, Lie::kLowDegree, Lie::kThroughHonest, Lie::kStaleDatabase,
@@ -123,6 +124,9 @@ Lies<F> lie(const Deployment<F>& deployment, std::span<const std::uint64_t> want
         break;
       case Lie::kLowDegree:
         add([&](std::size_t w) { return f.add(shared[w], f.mul(slope[w], coordinate(j))); });
+        break;
+      case Lie::kSameSecret:
+        add([&](std::size_t w) { return f.mul(slope[w], coordinate(j)); });
         break;
       case Lie::kThroughHonest: {
         auto factor = f.one();
@@ -595,6 +599,18 @@ TEST(Rounds, OfFewRepliesDoNotStandInTheWayOfThoseThatProveMore) {
     }
     EXPECT_EQ(answer.proof_bound, 2u);
   }
+}
+
+/// Of the five replies of the first round, three lie alike. That the other two lied would be shown, if no
+/// more than two did; the nine of the second may have three liars among them.
+TEST(Rounds, OfFewRepliesNameNobodyWhomMoreLiarsCouldHaveMade) {
+  ChosenRounds session(9, 1, {}, Blinding::kOff);
+  const std::size_t liars[] = {0, 1, 2}, few[] = {0, 1, 2, 4, 6};
+  session.ask(few, liars, Lie::kSameSecret);
+  session.ask(range(9), {});
+  const auto answer = session.finish();
+  for (std::size_t j = 0; j < 9; ++j) EXPECT_EQ(answer.servers[j], ServerStatus::kOk) << j;
+  EXPECT_EQ(answer.proof_bound, 7u);
 }
 
 /// Nine replies that agree are proven against six liars, five against two.
