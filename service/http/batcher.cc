@@ -55,7 +55,7 @@ Batcher::Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, Comp
     : limits_(limits),
       log_(std::move(log)),
       metrics_(metrics),
-      learned_(compute.now()),
+      learned_few_(compute.now()),
       next_probe_(compute.now() + kProbePause),
       last_arrival_(compute.now() - std::chrono::minutes(1)),
       compute_(compute),
@@ -258,12 +258,16 @@ double Batcher::seconds_of(std::size_t queries, double longest) const {
   return static_cast<double>(full) * seconds_of_pass(most, longest) + seconds_of_pass(rest, longest);
 }
 
+double Batcher::time_of_passes() const {
+  return kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
+}
+
 double Batcher::longest_pass() const {
-  const double time = kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
+  const double time = time_of_passes();
   const auto [waiting, seconds, busy] = compute_.others_that_compute(*seat_);
   const double even = time / static_cast<double>(2 + waiting);
   const double left = (time - seconds) / (2 + std::min(1.0, busy));
-  return std::max({even, left, std::min(time, kHardlyMore * cost_.predict(kFew))});
+  return std::max({even, left, kHardlyMore * cost_.predict(kFew)});
 }
 
 std::size_t Batcher::most_queries(double longest) const {
@@ -334,13 +338,15 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   // Only a pass corrects what is known of passes: of those that an idle server would refuse, some are let in.
   const bool all_idle = idle && compute_.others_that_compute(*seat_).wait == 0;
   if (fits || (left.count() > 0 && all_idle && !too_many && ++refused_idle_ % kProbe == 0)) return {};
-  // So are those whose own pass is the reason, where there was none for a while, whatever others compute.
-  const bool stale = computing_ == 0 && now >= learned_ + kProbePause;
+  // So are those whose own pass is the reason, where none of a few queries told for a while,
+  // whatever others compute.
+  const bool stale = few_unknown(now);
   if (left.count() > 0 && stale && !too_many && cost_.predict(queries) > left.count() / 2) return {};
   if (left.count() > 0 && idle && too_many) {
-    if (now >= next_probe_ && (queries <= least_refused_ || now >= next_probe_ + kProbePause) &&
-        (all_idle || compute_.may_try(kProbePause))) {
-      next_probe_ = now + kProbePause;
+    const bool least = queries <= least_refused_ || now >= next_probe_ + kProbePause;
+    const auto turns = now < next_probe_ || !least ? 0 : all_idle ? 1 : compute_.may_try(kProbePause);
+    if (turns > 0) {
+      next_probe_ = now + turns * kProbePause;
       least_refused_ = kNone;
       return {};
     }
@@ -424,8 +430,9 @@ void Batcher::mark_batch(double longest, bool early) {
   // late comes last; then by rank.
   const double time = compute_.virtual_time();
   const bool alone = compute_.clients_that_wait() <= 1;
-  const auto most = most_queries(longest);
-  const auto end = compute_.now() + duration(seconds_of_pass(std::min(queued_queries_, most), longest));
+  auto most = most_queries(longest);
+  const auto now = compute_.now();
+  const auto end = now + duration(seconds_of_pass(std::min(queued_queries_, most), longest));
   std::vector<std::tuple<bool, bool, Rank, std::size_t>> turns;
   turns.reserve(queue_.size());
   for (std::size_t i = 0; i < queue_.size(); ++i) {
@@ -443,6 +450,7 @@ void Batcher::mark_batch(double longest, bool early) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (first) begins_early |= rank.early;
+    if (first && job.queries <= kFew && few_unknown(now)) most = std::min(most, kFew);
     if (!first && job.server.get() != server) continue;
     if (rank.early && !begins_early) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
@@ -484,7 +492,9 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
   computing_since_ = compute_.now();
-  computing_limit_ = computing_ > kFew ? kOverrun * longest : kNoLimit;
+  // What is tried though it takes too long has no more time than others can wait for.
+  const double most = cost_.predict(computing_) > longest ? std::min(longest, time_of_passes()) : longest;
+  computing_limit_ = computing_ > kFew ? kOverrun * most : kNoLimit;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
@@ -529,7 +539,7 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
   cost_.learn(computed, seconds);
-  learned_ = compute_.now();
+  if (computed <= kFew) learned_few_ = compute_.now();
 }
 
 void Batcher::compute(std::vector<Job>& batch) {

@@ -122,9 +122,13 @@ class Batcher {
   double urgency(std::size_t queries) const;  ///< of a request that comes now
   /// Of one pass, which takes `longest` seconds at most; as many while nothing is known.
   double seconds_of_pass(std::size_t queries, double longest) const;
-  /// The seconds that a pass is planned for at most; about as many as one of three queries takes are allowed,
-  /// up to what all passes may take that a request meets: were it more, long passes would show themselves
-  /// that they may be. Clients usually wait as long for an answer as max_queue_time. In half of that a
+  /// Whether no pass of a few queries has told for a while what these take. Then the next one is made of few.
+  bool few_unknown(Clock::time_point now) const {
+    return computing_ == 0 && now >= learned_few_ + kProbePause;
+  }
+  double time_of_passes() const;  ///< in seconds, of all that a request meets
+  /// The seconds that a pass is planned for at most; about as many as one of three queries takes are always
+  /// allowed. Clients usually wait as long for an answer as max_queue_time. In half of that a
   /// request must get through the pass that runs, its own, and one of each other database that waits: an
   /// equal part for each of these, or half of what theirs leave, and less the more of the time others
   /// computed of late.
@@ -156,7 +160,7 @@ class Batcher {
   std::size_t queued_queries_ = 0;
   Ticket next_ticket_ = 1;
   PassCost cost_;
-  Clock::time_point learned_{};                  ///< when it last changed
+  Clock::time_point learned_few_;                ///< when a pass of a few queries last changed it
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.

@@ -128,12 +128,13 @@ class ComputeThread {
     double busy;       ///< the part of the time that they computed, of late
   };
   Others others_that_compute(const Seat& seat) const;
-  /// Of what takes too long while others wait, all queues together try one in that time.
-  bool may_try(Clock::duration pause) {
+  /// Of what takes too long while others wait, all queues together try one in that time. After how many such
+  /// times a queue that tries one now may do so again, as others have their turns; 0: not now.
+  int may_try(Clock::duration pause) {
     const std::lock_guard lock(mutex_);
-    if (now() < next_try_) return false;
+    if (now() < next_try_) return 0;
     next_try_ = now() + pause;
-    return true;
+    return static_cast<int>(seats_.size());
   }
   /// How many clients wait or are in the pass that runs.
   std::size_t clients_that_wait() const;

@@ -834,6 +834,7 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
         good &= slow_crowd({base, 0.02}, 6.0 / static_cast<double>(queries), queries, cold);
     }
   }
+  good &= slow_crowd({5, 0.01}, 0.4, 1, false);
   if (scenarios < 60) return good ? 0 : 1;  // the crowds take as long as so many
   for (const Cost cost : {Cost{0.5, 0.02}, Cost{0.01, 0.1}, Cost{0.05, 0.7}}) {
     for (const Of of : {Of::kMany, Of::kManyBesideOthers, Of::kOne}) {
