@@ -681,6 +681,40 @@ TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
   EXPECT_TRUE(tried(200)) << "who asked for less has not come again";
 }
 
+/// Large passes do not show what few queries take.
+TEST(Batcher, OnceAMinuteAPassIsOfFewQueries) {
+  const auto server = std::make_shared<ClockServer>(100ms);
+  Answers answers;
+  Metrics metrics;
+  ComputeThread compute([&] { return server->time; });
+  Batcher batcher(patient(1ms, 256, 100), {}, metrics, compute);
+  batcher.measure(*server);
+  ByteBudget budget(1000);
+  const auto ask = [&](std::size_t queries) {
+    ASSERT_TRUE(batcher.submit(server, pages_of(std::to_string(queries)), queries, ByteLease(budget),
+                               answers.keep("one"), {"a"}));
+  };
+  const auto pass = [&] {
+    server->time += 1ms;
+    const auto begin = server->time;
+    std::optional<Clock::time_point> next;
+    EXPECT_TRUE(compute.step(next));
+    return server->time - begin;
+  };
+  for (int i = 0; i < 4; ++i) {
+    ask(10);
+    EXPECT_EQ(pass(), 1s);
+    server->time += 20s;
+  }
+  ask(1);
+  ask(10);
+  EXPECT_EQ(pass(), 100ms);
+  EXPECT_EQ(pass(), 1s);
+  ask(1);  // now it is known
+  ask(10);
+  EXPECT_EQ(pass(), 1100ms);
+}
+
 /// Or one slow pass would refuse its users for good, where another database always has something to do.
 TEST(Batcher, WhatOnePassTookIsDoubtedAfterAMinuteWhateverOthersWant) {
   const auto server = std::make_shared<ClockServer>(12s);
