@@ -380,7 +380,7 @@ PIRX_API pirx_status pirx_retrieval_done(const pirx_retrieval* retrieval, int* d
    Errors: INVALID_ARGUMENT, it is too early, or the second time. UNDECODABLE, too few of several servers
    replied, or told the truth, or decoding was ended. UNAUTHENTICATED, too few replied because of TLS, tokens
    or certificates. UNAVAILABLE, the only server did not reply; if it refused, the status that it named, but
-   DATA_LOSS for INVALID_ARGUMENT and UNAVAILABLE for OUT_OF_RANGE, which are the caller's.
+   DATA_LOSS for INVALID_ARGUMENT and UNAVAILABLE for OUT_OF_RANGE: these two are for mistakes of the caller.
    OUT_OF_RANGE, there is no record at one of the positions. STALE_EPOCH, the servers have another version of
    the database. DATA_LOSS, a record does not fit its digest. The message lists what was wrong with each
    server's replies.

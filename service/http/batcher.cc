@@ -283,6 +283,27 @@ std::size_t Batcher::most_queries(double longest) const {
   return most;
 }
 
+bool Batcher::is_tried(std::size_t queries, bool too_many, double left) {
+  const auto now = compute_.now();
+  const bool idle = queue_.empty() && computing_ == 0;
+  const bool all_idle = idle && compute_.others_that_compute(*seat_).wait == 0;
+  if (!too_many) {
+    if (all_idle && ++refused_idle_ % kProbe == 0) return true;
+    // Where others compute, one that its own pass would make late, if that is known from long ago only.
+    return few_unknown(now) && cost_.predict(queries) > left / 2;
+  }
+  if (!idle) return false;
+  const bool least = queries <= least_refused_ || now >= next_probe_ + kProbePause;
+  const auto pauses = now < next_probe_ || !least ? 0 : all_idle ? 1 : compute_.try_large(kProbePause);
+  if (pauses == 0) {
+    least_refused_ = std::min(least_refused_, queries);
+    return false;
+  }
+  next_probe_ = now + pauses * kProbePause;
+  least_refused_ = kNone;
+  return true;
+}
+
 Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double longest) {
   const auto now = compute_.now();
   // If it is due, others that are go before it and share its pass, and early ones if that hardly makes it
@@ -335,23 +356,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
   const bool too_many = queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
   const bool fits = !too_many && before <= wait && end <= useful.count();
-  // Only a pass corrects what is known of passes: of those that an idle server would refuse, some are let in.
-  const bool all_idle = idle && compute_.others_that_compute(*seat_).wait == 0;
-  if (fits || (left.count() > 0 && all_idle && !too_many && ++refused_idle_ % kProbe == 0)) return {};
-  // So are those whose own pass is the reason, where none of a few queries told for a while,
-  // whatever others compute.
-  const bool stale = few_unknown(now);
-  if (left.count() > 0 && stale && !too_many && cost_.predict(queries) > left.count() / 2) return {};
-  if (left.count() > 0 && idle && too_many) {
-    const bool least = queries <= least_refused_ || now >= next_probe_ + kProbePause;
-    const auto turns = now < next_probe_ || !least ? 0 : all_idle ? 1 : compute_.may_try(kProbePause);
-    if (turns > 0) {
-      next_probe_ = now + turns * kProbePause;
-      least_refused_ = kNone;
-      return {};
-    }
-    least_refused_ = std::min(least_refused_, queries);
-  }
+  if (fits || (left.count() > 0 && is_tried(queries, too_many, left.count()))) return {};
   if (too_many) return fail(ErrorCode::kResourceExhausted, kTooMany);
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +

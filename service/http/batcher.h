@@ -122,20 +122,23 @@ class Batcher {
   double urgency(std::size_t queries) const;  ///< of a request that comes now
   /// Of one pass, which takes `longest` seconds at most; as many while nothing is known.
   double seconds_of_pass(std::size_t queries, double longest) const;
-  /// Whether no pass of a few queries has told for a while what these take. Then the next one is made of few.
+  /// Whether no pass of a few queries has shown for a minute what these take. The next pass whose first
+  /// request has few is then made of no more.
   bool few_unknown(Clock::time_point now) const {
     return computing_ == 0 && now >= learned_few_ + kProbePause;
   }
   double time_of_passes() const;  ///< in seconds, of all that a request meets
   /// The seconds that a pass is planned for at most; about as many as one of three queries takes are always
-  /// allowed. Clients usually wait as long for an answer as max_queue_time. In half of that a
-  /// request must get through the pass that runs, its own, and one of each other database that waits: an
-  /// equal part for each of these, or half of what theirs leave, and less the more of the time others
-  /// computed of late.
+  /// allowed. Clients usually wait as long for an answer as max_queue_time. In half of that a request must
+  /// get through the pass that runs, its own, and one of each other database that waits: an equal part for
+  /// each of these, or half of what theirs leave, and less the more of the time others computed of late.
   double longest_pass() const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries(double longest) const;
+  /// Whether a request that would be refused is let in all the same: only a pass corrects what is known of
+  /// passes. `too_many`: it would be stopped, as far as is known. It can wait for `left` seconds.
+  bool is_tried(std::size_t queries, bool too_many, double left);
   Result<void> admit(const Caller& caller, std::size_t queries, double longest);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
@@ -160,7 +163,7 @@ class Batcher {
   std::size_t queued_queries_ = 0;
   Ticket next_ticket_ = 1;
   PassCost cost_;
-  Clock::time_point learned_few_;                ///< when a pass of a few queries last changed it
+  Clock::time_point learned_few_;                ///< when a pass of a few queries last did
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
@@ -175,9 +178,9 @@ class Batcher {
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
-  /// Between two requests that are tried though they are known to take too long, and will likely be stopped;
-  /// after as long without a pass, what takes a few queries too long is doubted. For another such time none
-  /// that asks for more than one that was refused since: the smallest show most.
+  /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
+  /// For another such time none that asks for more than one that was refused since: the smallest show most.
+  /// What few queries take is doubted after as long without a pass of few.
   static constexpr std::chrono::minutes kProbePause{1};
   std::size_t refused_idle_ = 0;  ///< where nothing else waited
   Clock::time_point next_probe_;

@@ -128,9 +128,9 @@ class ComputeThread {
     double busy;       ///< the part of the time that they computed, of late
   };
   Others others_that_compute(const Seat& seat) const;
-  /// Of what takes too long while others wait, all queues together try one in that time. After how many such
-  /// times a queue that tries one now may do so again, as others have their turns; 0: not now.
-  int may_try(Clock::duration pause) {
+  /// While others wait, a queue may try a request that takes too long, if none has in the last `pause`.
+  /// Returns for how many pauses it must then leave that to the other queues; 0: it may not try.
+  int try_large(Clock::duration pause) {
     const std::lock_guard lock(mutex_);
     if (now() < next_try_) return 0;
     next_try_ = now() + pause;

@@ -641,116 +641,109 @@ class ClockServer : public FakeServer {
   const std::chrono::milliseconds each_;
 };
 
+/// A batcher whose time is that server's.
+struct ClockRig {
+  explicit ClockRig(std::chrono::milliseconds each, const QueueOptions& limits = patient(1ms, 256, 100))
+      : server(std::make_shared<ClockServer>(each)), batcher(limits, {}, metrics, compute) {}
+  bool submit(Batcher& by, std::size_t queries, Caller caller = {"a"}) {
+    return by
+        .submit(server, pages_of(std::to_string(queries)), queries, ByteLease(budget), answers.keep("one"),
+                std::move(caller))
+        .has_value();
+  }
+  /// Whether there was one.
+  bool pass() {
+    server->time += 1ms;
+    began = server->time;
+    std::optional<Clock::time_point> next;
+    return compute.step(next);
+  }
+  auto took() const { return server->time - began; }  ///< the last pass
+  const std::shared_ptr<ClockServer> server;
+  ByteBudget budget{1000};
+  Answers answers;
+  Metrics metrics;
+  ComputeThread compute{[this] { return server->time; }};
+  Batcher batcher;
+  Clock::time_point began{};
+};
+
 TEST(Batcher, MeasuringEndsInFiveSeconds) {
   auto limits = patient(1ms, 256, 100);
   limits.max_queue_time = 600s;
-  ClockServer server(700ms);  // 0.7, 0.7, 2.1 and, if it were tried, 8.4 s
-  Metrics metrics;
-  ComputeThread compute([&] { return server.time; });
-  Batcher batcher(limits, {}, metrics, compute);
-  batcher.measure(server);
-  EXPECT_GT(server.time, Clock::time_point(3s));
-  EXPECT_LE(server.time, Clock::time_point(5s));
+  ClockRig rig(700ms, limits);  // 0.7, 0.7, 2.1 and, if it were tried, 8.4 s
+  rig.batcher.measure(*rig.server);
+  EXPECT_GT(rig.server->time, Clock::time_point(3s));
+  EXPECT_LE(rig.server->time, Clock::time_point(5s));
 }
 
 /// A machine may have been slow for a while, so what took too long is tried now and then.
 TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
-  const auto server = std::make_shared<ClockServer>(100ms);
-  Answers answers;
-  Metrics metrics;
-  ComputeThread compute([&] { return server->time; });
-  Batcher batcher(patient(1ms, 256, 100), {}, metrics, compute);
-  batcher.measure(*server);
-  ByteBudget budget(1000);
+  ClockRig rig(100ms);
+  rig.batcher.measure(*rig.server);
   const auto tried = [&](std::size_t queries) {
-    const auto ticket = batcher.submit(server, pages_of(std::to_string(queries)), queries, ByteLease(budget),
-                                       answers.keep("one"), {});
-    server->time += 1ms;
-    for (std::optional<Clock::time_point> next; compute.step(next);) server->time += 1ms;
-    return ticket.has_value();
+    const bool taken = rig.submit(rig.batcher, queries);
+    while (rig.pass()) continue;
+    return taken;
   };
   EXPECT_TRUE(tried(10));
   EXPECT_FALSE(tried(200)) << "20 s, as far as is known";
-  server->time += 1min;
+  rig.server->time += 1min;
   EXPECT_FALSE(tried(400)) << "less was refused";
   EXPECT_TRUE(tried(200));
   EXPECT_FALSE(tried(100)) << "one a minute";
-  server->time += 1min;
+  rig.server->time += 1min;
   EXPECT_FALSE(tried(200)) << "less was refused";
-  server->time += 1min;
+  rig.server->time += 1min;
   EXPECT_TRUE(tried(200)) << "who asked for less has not come again";
 }
 
 /// Large passes do not show what few queries take.
 TEST(Batcher, OnceAMinuteAPassIsOfFewQueries) {
-  const auto server = std::make_shared<ClockServer>(100ms);
-  Answers answers;
-  Metrics metrics;
-  ComputeThread compute([&] { return server->time; });
-  Batcher batcher(patient(1ms, 256, 100), {}, metrics, compute);
-  batcher.measure(*server);
-  ByteBudget budget(1000);
-  const auto ask = [&](std::size_t queries) {
-    ASSERT_TRUE(batcher.submit(server, pages_of(std::to_string(queries)), queries, ByteLease(budget),
-                               answers.keep("one"), {"a"}));
-  };
-  const auto pass = [&] {
-    server->time += 1ms;
-    const auto begin = server->time;
-    std::optional<Clock::time_point> next;
-    EXPECT_TRUE(compute.step(next));
-    return server->time - begin;
+  ClockRig rig(100ms);
+  rig.batcher.measure(*rig.server);
+  const auto ask = [&](std::size_t queries) { ASSERT_TRUE(rig.submit(rig.batcher, queries)); };
+  const auto expect_a_pass_of = [&](std::chrono::milliseconds time) {
+    EXPECT_TRUE(rig.pass());
+    EXPECT_EQ(rig.took(), time);
   };
   for (int i = 0; i < 4; ++i) {
     ask(10);
-    EXPECT_EQ(pass(), 1s);
-    server->time += 20s;
+    expect_a_pass_of(1s);
+    rig.server->time += 20s;
   }
   ask(1);
   ask(10);
-  EXPECT_EQ(pass(), 100ms);
-  EXPECT_EQ(pass(), 1s);
+  expect_a_pass_of(100ms);
+  expect_a_pass_of(1s);
   ask(1);  // now it is known
   ask(10);
-  EXPECT_EQ(pass(), 1100ms);
+  expect_a_pass_of(1100ms);
 }
 
 /// Or one slow pass would refuse its users for good, where another database always has something to do.
 TEST(Batcher, WhatOnePassTookIsDoubtedAfterAMinuteWhateverOthersWant) {
-  const auto server = std::make_shared<ClockServer>(12s);
-  Answers answers;
-  Metrics metrics;
-  ComputeThread compute([&] { return server->time; });
-  Batcher batcher(patient(1ms, 256, 100), {}, metrics, compute),
-      other(patient(1ms, 256, 100), {}, metrics, compute);
-  ByteBudget budget(1000);
-  const auto taken = [&](Batcher& by, std::size_t queries) {
-    const auto wait = &by == &other ? 60s : 10s;
-    return by
-        .submit(server, pages_of("1"), queries, ByteLease(budget), answers.keep("one"),
-                {"a", server->time + wait})
-        .has_value();
+  ClockRig rig(12s);
+  Batcher other(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
+  const auto wanted_elsewhere = [&] { return rig.submit(other, 1, {"a", rig.server->time + 60s}); };
+  const auto taken = [&](std::size_t queries) {
+    return rig.submit(rig.batcher, queries, {"a", rig.server->time + 10s});
   };
-  const auto pass = [&] {
-    server->time += 1ms;
-    std::optional<Clock::time_point> next;
-    EXPECT_TRUE(compute.step(next));
-  };
-  for (Batcher* by : {&other, &batcher}) {
-    ASSERT_TRUE(taken(*by, 1));
-    pass();
-  }
-  ASSERT_TRUE(taken(other, 1));
-  EXPECT_FALSE(taken(batcher, 1));
-  EXPECT_FALSE(taken(batcher, 100));
-  server->time += 1min;
-  ASSERT_TRUE(taken(other, 1));
-  EXPECT_TRUE(taken(batcher, 100));
-  EXPECT_FALSE(taken(batcher, 100)) << "one a minute";
+  ASSERT_TRUE(wanted_elsewhere());
+  EXPECT_TRUE(rig.pass());
+  ASSERT_TRUE(taken(1));
+  EXPECT_TRUE(rig.pass());
+  ASSERT_TRUE(wanted_elsewhere());
+  EXPECT_FALSE(taken(1));
+  EXPECT_FALSE(taken(100));
+  rig.server->time += 1min;
+  ASSERT_TRUE(wanted_elsewhere());
+  EXPECT_TRUE(taken(100));
+  EXPECT_FALSE(taken(100)) << "one a minute";
   // Its pass teaches nothing of fewer.
-  for (std::optional<Clock::time_point> next; compute.step(next);) server->time += 1ms;
-  ASSERT_TRUE(taken(other, 1));
-  EXPECT_TRUE(taken(batcher, 1));
+  while (rig.pass()) continue;
+  ASSERT_TRUE(wanted_elsewhere());
+  EXPECT_TRUE(taken(1));
 }
 
 /// Passes are cut to the longest wait, so many requests of few queries each wait for several of them.
