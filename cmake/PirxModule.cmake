@@ -15,7 +15,8 @@
 #       files at a time, which takes less than half as long; a ctest runs the tests of its files. Otherwise, and if it is
 #       ALONE or has its own main, a test is a program of its name.
 #   pirx_script_test(<name> COMMAND ... LABEL short|medium|long [TIMEOUT s])
-#       One ctest that runs a command in the repository root. $<TARGET_FILE:x> in it makes tests_<label> build x.
+#       One ctest that runs a command in the repository root, with the label `script`, too. $<TARGET_FILE:x> in it makes
+#       tests_<label> build x.
 #   pirx_bench(<name> SOURCES a.cc ... [DEPS ...] [ARGS ...] [SPOILED] [PLAIN])
 #       A Google Benchmark binary and a smoke run of it as ctest bench_<name>, label medium. ARGS are for the smoke run only.
 #       SPOILED: ctest bench_<name>_spoiled makes every answer wrong and wants errors instead of times (bench/measure.h).
@@ -144,10 +145,10 @@ endfunction()
 
 # Tests that say nothing new under sanitizers or with other instruction sets: statistics, distributions over fields of a few
 # elements, planted faults, virtual time, tests of what scripts print. They have the label `once`; `tests_sanitized` builds the
-# other short ones, without those of documents, and without arithmetic and codes, which have inaccessible pages next to their
-# operands in every build, and whose tests take sanitizers longest. What comes from peers is changed at random for all protocols
-# by fuzz_changed, with sanitizers, too.
-set(pirx_unsanitized batchcodes cpir docs fp gf2e strassen)
+# other short ones, without those that scripts run (label `script`), and without arithmetic and codes, which have inaccessible
+# pages next to their operands in every build, and whose tests take sanitizers longest: scripts/nightly has them. What comes
+# from peers is changed at random for all protocols by fuzz_changed, with sanitizers, too.
+set(pirx_unsanitized batchcodes cpir fp gf2e strassen)
 set(pirx_once "_privacy_|_statistics_|selective_failure|simulation_finds_|inspire_noise")
 string(APPEND pirx_once "|queue_simulation|^(mutants|pages|reproduce|sbom)_test$")
 
@@ -167,7 +168,7 @@ function(pirx_test_folder out)
 endfunction()
 
 function(pirx_add_ctest name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SCRIPT" "LABEL;TIMEOUT" "COMMAND")
   pirx_check_label(${name} "${arg_LABEL}")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT ${pirx_timeout_${arg_LABEL}})
@@ -193,7 +194,7 @@ function(pirx_add_ctest name)
   pirx_is_once(once ${name})
   pirx_test_folder(folder)
   string(REGEX REPLACE "/.*" "" folder "${folder}")
-  if(arg_LABEL STREQUAL "short" AND NOT once AND NOT folder IN_LIST pirx_unsanitized)
+  if(arg_LABEL STREQUAL "short" AND NOT once AND NOT arg_SCRIPT AND NOT folder IN_LIST pirx_unsanitized)
     list(APPEND build_by tests_sanitized)
   endif()
   foreach(target IN LISTS build_by)
@@ -206,6 +207,9 @@ function(pirx_add_ctest name)
   endforeach()
   # The folder of a test is a label, too: ctest -L itpir.
   string(REPLACE "_" ";" once "${once}")
+  if(arg_SCRIPT)
+    string(APPEND once ";script")
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL};${folder}${once}" TIMEOUT "${timeout}" ENVIRONMENT
                                                                                             "${pirx_test_environment}")
 endfunction()
@@ -381,7 +385,7 @@ endfunction()
 
 function(pirx_script_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "COMMAND")
-  pirx_add_ctest(${name} LABEL "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}" COMMAND ${arg_COMMAND})
+  pirx_add_ctest(${name} SCRIPT LABEL "${arg_LABEL}" TIMEOUT "${arg_TIMEOUT}" COMMAND ${arg_COMMAND})
   if(TEST ${name})
     set_tests_properties(${name} PROPERTIES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   endif()
