@@ -300,45 +300,37 @@ def _copy(record: CRecord) -> Optional[bytes]:
 
 class _Heard:
     """A function that the library calls. What it raises, and what handlers of signals raise meanwhile, such as
-    KeyboardInterrupt, is raised again after the call of the library: no exception can pass through it. Of several exceptions
-    it is the first; the function then gives `_ended`."""
+    KeyboardInterrupt, is kept in `raised`, to be raised again after the call of the library: no exception can pass through
+    it. After an exception the function gives `ended`. `turn` gets what the function is called with, and `raised`; it must not
+    refer to this object, which would then stay until the next garbage collection."""
 
-    _ended = 0
-
-    def __init__(self) -> None:
-        self.raised: Optional[BaseException] = None
+    def __init__(self, turn: Callable[[Any, List[BaseException]], int], ended: int) -> None:
+        self.raised: List[BaseException] = []
         # Handlers run when a function begins or goes on. A function would begin before its `try`, and what is raised there
         # is lost; a generator goes on inside it.
-        turns = self._turns()
+        turns = self._turns(turn, ended, self.raised)
         next(turns)
         self._send = turns.send
 
-    def _turns(self) -> Generator[int, Any, None]:
+    @staticmethod
+    def _turns(turn: Callable[[Any, List[BaseException]], int], ended: int,
+               raised: List[BaseException]) -> Generator[int, Any, None]:
         sent: Any = None
         while True:
             try:
                 try:
                     while True:
-                        sent = yield self._turn(sent)
+                        sent = yield turn(sent, raised)
                 except BaseException as error:
                     # A second signal's handler runs at the next call or turn of a loop: after the `yield`.
                     if error.__class__ is GeneratorExit and error.__traceback__ and error.__traceback__.tb_next is None:
                         return  # by the end of the generator, and not out of a handler
-                    if self.raised is None:
-                        self.raised = error
-                    sent = yield self._ended
+                    raised += (error,)
+                    sent = yield ended
             except GeneratorExit:
                 return
             except BaseException:
                 pass  # The first one counts.
-
-    def _turn(self, sent: Any) -> int:
-        raise NotImplementedError
-
-    def check(self) -> None:
-        if self.raised is not None:
-            raised, self.raised = self.raised, None
-            raise raised
 
 
 class _Belief(_Heard):
@@ -347,34 +339,36 @@ class _Belief(_Heard):
     def __init__(self, believe: Believe) -> None:
         if not callable(believe):
             raise TypeError(f"believe is a function, not {type(believe).__name__}")
-        super().__init__()
-        self._believe = believe
-        self._records: Any = None
+        records: Any = None
+
+        def turn(sent: Any, raised: List[BaseException]) -> int:
+            nonlocal records
+            if not sent or raised:
+                return 0
+            if isinstance(sent, int):
+                return 1 if believe([_copy(records[i]) for i in range(sent)]) else 0
+            records = sent
+            return 0
+
+        super().__init__(turn, ended=0)
         # A generator takes one value at a time. max() sends it 0 and then the three arguments: context (None), records and
         # their number, which is the greatest if they are believed; if not, all are alike, and max() gives the first.
         self.function = BELIEVE(functools.partial(max, 0, key=self._send))
 
-    def _turn(self, sent: Any) -> int:
-        if not sent or self.raised is not None:
-            return 0
-        if isinstance(sent, int):
-            return 1 if self._believe([_copy(self._records[i]) for i in range(sent)]) else 0
-        self._records = sent
-        return 0
+    def check(self) -> None:
+        if self.raised:
+            raised = self.raised[0]
+            self.raised.clear()
+            raise raised
 
 
 class _Watch(_Heard):
     """Lets signals be heard while the library waits for servers: what their handlers raise ends the wait. For one call, in
     the main thread, where handlers run."""
 
-    _ended = 1
-
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(lambda _, raised: 1 if raised else 0, ended=1)
         self.function = STOP(self._send)
-
-    def _turn(self, sent: Any) -> int:
-        return 0 if self.raised is None else 1
 
 
 def _file_name(name: str, value: Union[str, bytes, "os.PathLike[str]", None]) -> Optional[bytes]:
@@ -562,10 +556,10 @@ class Client(_Handle):
             status = self._call(self._raw, wishes, count, ctypes.byref(own), ctypes.byref(answer))
         finally:
             # Nothing is called here: another handler would run at that, and what it raises would take this one's place.
-            if belief is not None and belief.raised is not None:
-                raise belief.raised
-            if watch is not None and watch.raised is not None:
-                raise watch.raised
+            if belief is not None and belief.raised:
+                raise belief.raised[0]
+            if watch is not None and watch.raised:
+                raise watch.raised[0]
         if status:
             self._use()  # It may have been closed meanwhile.
             check(status)

@@ -159,6 +159,16 @@ class Clients(Served):
                 client.look_up([4], believe=broken)
             self.assertEqual(client.get(4), RECORDS[4])
 
+    def test_a_look_up_leaves_nothing_to_the_garbage_collector(self):
+        client = self.by_position.deployment.client()
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        before = len(gc.get_objects())
+        for _ in range(100):
+            client.look_up([5], believe=lambda records: True)
+        self.assertLess(len(gc.get_objects()), before + 50)
+
     def test_a_retrieval_that_the_caller_moves(self):
         client = pirx.Client(self.by_key.deployment)
         import urllib.request
