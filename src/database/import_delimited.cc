@@ -29,12 +29,16 @@ class RowReader {
 
  private:
   tl::unexpected<Error> too_many_columns() const;
-  Result<void> quoted_field(std::size_t& at, std::string& field);
-  Result<void> plain_field(std::size_t& at, std::string& field) const;
+  bool at_quote() const noexcept { return separator_ != '\t' && at_ < raw().size() && raw_[at_] == '"'; }
+  Result<void> quoted_text(std::string& field);
+  Result<void> quoted_field(std::string& field);
+  Result<void> plain_field(std::string& field);
+  Result<void> skip_rest();
 
   TextInput input_;
   char separator_;
   std::string raw_;
+  std::size_t at_ = 0;  ///< how much of raw_ is read
   std::vector<std::string> fields_;
   std::uint64_t line_ = 0;
   std::size_t columns_ = 0;  ///< of the first row; 0 before it is read
@@ -61,7 +65,7 @@ Result<bool> RowReader::next() {
   can_go_on_ = columns_ != 0;
   const std::size_t most = columns_ == 0 ? kMaxColumns : columns_;
   std::size_t count = 0;
-  for (std::size_t at = 0;; ++at) {
+  for (at_ = 0;; ++at_) {
     if (count == most) return too_many_columns();
     // The strings of the last row are used again: a million rows need no million allocations. Not the long
     // ones: each row could make another column long.
@@ -69,9 +73,8 @@ Result<bool> RowReader::next() {
     std::string& field = fields_[count++];
     if (field.capacity() > kKeptFieldBytes) std::string().swap(field);
     field.clear();
-    const bool quoted = separator_ != '\t' && at < raw().size() && raw_[at] == '"';
-    PIRX_TRY(quoted ? quoted_field(at, field) : plain_field(at, field));
-    if (at == raw().size()) break;
+    PIRX_TRY(at_quote() ? quoted_field(field) : plain_field(field));
+    if (at_ == raw().size()) break;
   }
   fields_.resize(count);
   if (columns_ == 0) columns_ = count;
@@ -83,17 +86,30 @@ Result<bool> RowReader::next_good(BadRows* bad) {
     auto read = next();
     if (read || !can_go_on_) return read;
     PIRX_TRY(refuse(tl::unexpected(read.error()), bad));
+    PIRX_TRY(skip_rest());
   }
 }
 
-Result<void> RowReader::quoted_field(std::size_t& at, std::string& field) {
+/// Goes to the end of a row that is refused, so that no line of a quoted field is taken for a row: whoever
+/// writes the text of such a field could otherwise choose keys.
+Result<void> RowReader::skip_rest() {
+  for (std::string ignored; at_ < raw().size(); ++at_) {
+    ignored.clear();
+    if (at_quote()) PIRX_TRY(quoted_text(ignored));
+    at_ = std::min(raw().find(separator_, at_), raw().size());
+  }
+  return {};
+}
+
+/// From a quote to behind the one that closes it.
+Result<void> RowReader::quoted_text(std::string& field) {
   const std::uint64_t opened = input_.line();
-  ++at;
+  ++at_;
   for (;;) {
-    const std::size_t quote = raw_.find('"', at);
+    const std::size_t quote = raw_.find('"', at_);
     if (quote == std::string::npos) {
-      field.append(raw_, at);
-      at = raw_.size();
+      field.append(raw_, at_);
+      at_ = raw_.size();
       can_go_on_ = false;
       PIRX_ASSIGN(const bool more, input_.append_line(raw_));
       can_go_on_ = more && columns_ != 0;
@@ -103,27 +119,31 @@ Result<void> RowReader::quoted_field(std::size_t& at, std::string& field) {
       }
       continue;
     }
-    field.append(raw_, at, quote - at);
-    at = quote + 1;
-    if (at == raw_.size() || raw_[at] != '"') break;
+    field.append(raw_, at_, quote - at_);
+    at_ = quote + 1;
+    if (at_ == raw_.size() || raw_[at_] != '"') return {};
     field += '"';
-    ++at;
+    ++at_;
   }
-  if (at < raw().size() && raw_[at] != separator_) {
+}
+
+Result<void> RowReader::quoted_field(std::string& field) {
+  PIRX_TRY(quoted_text(field));
+  if (at_ < raw().size() && raw_[at_] != separator_) {
     return input_.fail_here(
         "broken quote: text behind a closing quote; a quote inside of a field is written twice");
   }
   return {};
 }
 
-Result<void> RowReader::plain_field(std::size_t& at, std::string& field) const {
-  const std::size_t end = std::min(raw().find(separator_, at), raw().size());
-  field.assign(raw_, at, end - at);
+Result<void> RowReader::plain_field(std::string& field) {
+  const std::size_t end = std::min(raw().find(separator_, at_), raw().size());
+  field.assign(raw_, at_, end - at_);
   if (separator_ != '\t' && field.find('"') != std::string::npos) {
     return input_.fail_here(
         "broken quote: a quote inside of an unquoted field; quote the whole field and write the quote twice");
   }
-  at = end;
+  at_ = end;
   return {};
 }
 

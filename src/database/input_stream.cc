@@ -27,7 +27,8 @@ constexpr std::uint64_t kMostUnpacked = 1100, kAlwaysUnpacked = std::uint64_t{64
 
 class Gunzip final : public Unpacker {
  public:
-  static constexpr std::string_view kName = "gzip", kSuffix = ".gz", kMagic = "\x1f\x8b";
+  static constexpr std::string_view kName = "gzip", kSuffix = ".gz";
+  static bool is_begin(std::string_view head) { return head.starts_with("\x1f\x8b"); }
 
   Gunzip() {
     constexpr int kLargestWindow = 15, kGzipOnly = 16;
@@ -66,7 +67,12 @@ class Gunzip final : public Unpacker {
 
 class Unzstd final : public Unpacker {
  public:
-  static constexpr std::string_view kName = "zstd", kSuffix = ".zst", kMagic = "\x28\xb5\x2f\xfd";
+  static constexpr std::string_view kName = "zstd", kSuffix = ".zst";
+  /// A frame, or one that is skipped, of which there are 16 kinds; files of pzstd begin with one.
+  static bool is_begin(std::string_view head) {
+    return head.starts_with("\x28\xb5\x2f\xfd") ||
+           (head.size() >= 4 && (head[0] & 0xf0) == 0x50 && head.substr(1, 3) == "\x2a\x4d\x18");
+  }
 
   Unzstd() : stream_(::ZSTD_createDStream()) {
     if (stream_ == nullptr) throw std::bad_alloc();
@@ -103,7 +109,7 @@ class Unzstd final : public Unpacker {
 /// An unpacker where the data begins as its kind does. DataLoss: only the name says that it is packed.
 template <class Kind>
 Result<std::unique_ptr<Unpacker>> unpacker_for(const std::filesystem::path& file, ByteSpan head) {
-  if (as_text(head).starts_with(Kind::kMagic)) return std::make_unique<Kind>();
+  if (Kind::is_begin(as_text(head))) return std::make_unique<Kind>();
   if (file.extension() != Kind::kSuffix) return std::unique_ptr<Unpacker>();
   return fail(ErrorCode::kDataLoss, printable(file.native()) + ": the name ends with " +
                                         std::string(Kind::kSuffix) + ", but this is no " +

@@ -216,6 +216,31 @@ TEST(ImportDelimited, BadRowsAreCountedAndLeftOut) {
   EXPECT_EQ(bad.count, 1u);
 }
 
+TEST(ImportDelimited, LinesOfAFieldOfABadRowAreNoRows) {
+  BadRows bad;
+  const auto import = [&bad](std::string_view text) {
+    bad = {};
+    return imported_text(text, [&](const std::filesystem::path& file, DatabaseBuilder& builder) {
+      return import_delimited(file, ',', true, {"k", {"v"}}, builder, &bad);
+    });
+  };
+  // Too many columns, a quote in an unquoted field, text behind a closing quote; with or without more
+  // columns.
+  for (const char* row :
+       {"2,hello,", "2,hello, world,", "2,5\" pipe,", "5\" pipe,", "\"2\" x,", "\"a\nb\"c,\"\"\"\","}) {
+    for (const char* rest : {"\n", ",\"\"\"\"\n", " x,y\n"}) {
+      expect_rows(import(std::string("k,v\n1,one\n") + row + "\"so:\nadmin,1234\n\"\"admin\"\",5\nbye\"" +
+                         rest + "3,three\n"),
+                  {{"1", "one"}, {"3", "three"}});
+      EXPECT_EQ(bad.count, 1u) << row << rest;
+    }
+  }
+  // Where the row ends is not known, so nothing behind it is taken.
+  expect_error(import("k,v\n1,one\n2,hello,\"open\nadmin,1234\n"), ErrorCode::kInvalidArgument,
+               "line 3: broken quote");
+  EXPECT_EQ(bad.count, 1u);
+}
+
 TEST(ImportDelimited, RefusesImpossibleSeparatorsAndMissingFiles) {
   const TemporaryFolder folder;
   auto builder = DatabaseBuilder::create(folder / "db", {});

@@ -88,6 +88,25 @@ TEST(InputStream, GivesBackWhatWasPacked) {
   }
 }
 
+TEST(InputStream, ZstdMayBeginWithAFrameThatIsSkipped) {
+  // As pzstd writes it: before each frame one that says how long it is.
+  const auto skipped = [](int kind, std::string_view text) {
+    return std::string{static_cast<char>(0x50 + kind), '\x2a', '\x4d', '\x18',
+                       static_cast<char>(text.size()), 0,      0,      0} +
+           std::string(text);
+  };
+  for (int kind = 0; kind < 16; ++kind) {
+    for (const char* name : {"data.csv.zst", "input"}) {
+      const auto text =
+          unpacked(skipped(kind, "size") + zstd("one\n") + skipped(kind, "") + zstd("two\n"), name);
+      ASSERT_TRUE(good(text));
+      EXPECT_EQ(*text, "one\ntwo\n");
+    }
+  }
+  expect_error(unpacked(skipped(0, "size").substr(0, 10)), ErrorCode::kDataLoss, "ends too early");
+  expect_error(unpacked(skipped(0, "size") + "a,b\n1,2\n"), ErrorCode::kDataLoss, "the zstd data is damaged");
+}
+
 TEST(InputStream, CutOffAtEveryByteIsDataLoss) {
   for (const auto& kind : kKinds) {
     const std::string packed = kind.pack("some text that is packed, some text that is packed");
