@@ -255,7 +255,8 @@ typedef struct pirx_record {
    pirx_client_fetch_... on the same client from within it are INVALID_ARGUMENT. */
 typedef int (*pirx_believe)(void* context, const pirx_record* records, size_t count);
 /* Says whether the work should end now: 1 yes, 0 no. pirx_client_fetch_... calls it in the caller's thread,
-   about every 50 milliseconds. Calls on a retrieval call it often, and sometimes from other threads. */
+   about every 50 milliseconds. Calls on a retrieval call it often, and sometimes from other threads. It must
+   not call this library, or throw. While another thread makes the client's keys, nothing asks it. */
 typedef int (*pirx_stop)(void* context);
 
 /* Options of a look-up. pirx_options_init() sets them to what suits most programs; then change some. */
