@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Updates of keyed databases under running servers, looked up by key before and after; load on them.
+"""Updates of keyed databases under running servers, looked up by key before and after; load on them; what is said of
+their sizes.
 
     keyed_update_test.py PIRX
 """
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -268,6 +270,23 @@ class KeyedUpdate(cl.Servers):
             self.event(server, "epoch")
         cl.run("deploy", "--refresh", target)
         self.assertEqual([self.get(target, f"key {i}") for i in (7, 8)], ["seven\n", "value 8\n"])
+
+    def test_sizes_in_the_documentation(self):
+        page = (Path(__file__).resolve().parents[2] / "docs/protocols/keyword.md").read_text()
+        for count in (1000, 10_000):
+            told = re.search(rf"^\| {count:,} \|(.*)\|$", page, re.MULTILINE)[1].split(" | ")
+            source = self.path / "records.jsonl"
+            source.write_text("".join('{"k": "key %d", "v": "%0100d"}\n' % (i, i) for i in range(count)))
+            cells = []
+            for words in (("--value", "v"), ("--key", "k", "--value", "v", "--keyed"),
+                          ("--key", "k", "--value", "v", "--keyed", "--records-per-row", 1)):
+                cl.run("db", "build", self.path / "sized.pirx", source, "--from", "jsonl", *words)
+                said = cl.run("db", "info", self.path / "sized.pirx").stdout
+                rows, slots = map(int, re.search(r"^rows +(\d+) x .*, (\d+) ", said, re.MULTILINE).groups())
+                cells.append(f"{rows:,} x {slots}")
+                if len(cells) > 1:
+                    cells.append(f"{rows * slots / count:.2f}")
+            self.assertEqual([cell.strip() for cell in told], cells)
 
     def test_load(self):
         database = self.build()
