@@ -106,7 +106,7 @@ Result<std::string> read_authorities(const std::string& file) {
     return refuse("is no list of certificates: something in it is encrypted, or it is no text");
   }
   constexpr auto kBegin = "-----BEGIN "sv;
-  std::size_t count = 0;
+  std::size_t count = 0, certificates = 0;
   for (auto at = text->find(kBegin); at != std::string::npos; at = text->find(kBegin, at + 1)) ++count;
   if (count > kMaxAuthorities) {
     return refuse("has more than the " + std::to_string(kMaxAuthorities) + " certificates that it may have");
@@ -117,6 +117,7 @@ Result<std::string> read_authorities(const std::string& file) {
     unsigned char* data = nullptr;
     long size = 0;
     if (PEM_read_bio(pem.get(), &name, &header, &data, &size) != 1) break;
+    certificates += std::string_view(name).find("CERTIFICATE") != std::string_view::npos;
     const bool dear =
         has_curve_of_its_own(as_bytes({reinterpret_cast<char*>(data), static_cast<std::size_t>(size)}));
     for (void* part : {static_cast<void*>(name), static_cast<void*>(header), static_cast<void*>(data)}) {
@@ -125,7 +126,34 @@ Result<std::string> read_authorities(const std::string& file) {
     if (dear) return refuse("has a certificate with an elliptic curve of its own: use one with a name");
   }
   ERR_clear_error();
+  if (certificates == 0) return refuse("has no certificate in PEM");
   return text;
+}
+
+/// What is wrong with the TLS of a server, and what to do. `detail` is what libcurl and OpenSSL say.
+std::string tls_failure(CURLcode code, const std::string& detail, bool allow_tls_1_2) {
+  const auto says = [&detail](std::string_view part) { return detail.find(part) != std::string::npos; };
+  const auto because = " (" + detail + "): ";
+  if (code == CURLE_SSL_CERTPROBLEM) {
+    return "was not asked, as this client's certificate or its key cannot be used" + because +
+           "both must be PEM and belong together, and the key has no pass phrase";
+  }
+  if (says("wrong version number")) {
+    return "speaks no TLS" + because + "if it serves http, write http:// in place of https://";
+  }
+  if (says("alert protocol version")) {
+    return allow_tls_1_2
+               ? "speaks neither TLS 1.3 nor 1.2" + because + "it is too old"
+               : "speaks no TLS 1.3" + because + "its operator should turn that on; or allow TLS 1.2";
+  }
+  if (says("has expired")) {
+    return "has a certificate that has expired" + because +
+           "if this machine's clock is right, the operator must renew it";
+  }
+  if (says("not yet valid")) {
+    return "has a certificate that is not valid yet" + because + "check this machine's clock";
+  }
+  return "no trusted TLS connection" + because + "check the address and the trust anchors";
 }
 
 curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* to) noexcept {
@@ -341,9 +369,9 @@ Result<void> HttpTransport::Impl::add_peer(const Endpoint& endpoint, Address add
         url);
   }
   for (const auto& file : {endpoint.ca_file, endpoint.certificate_file, endpoint.key_file}) {
-    if (!file.empty() && !open_for_reading(file, true)) {
-      return invalid("cannot read '" + printable(file) + "', which TLS with " + url +
-                     " needs, or it is no regular file");
+    if (file.empty()) continue;
+    if (const auto opened = open_for_reading(file, true); !opened) {
+      return invalid(opened.error().message() + ": TLS with " + url + " needs it");
     }
   }
   const std::string* kept = nullptr;
@@ -520,13 +548,7 @@ Result<Bytes> HttpTransport::Impl::result(Peer& peer, CURLcode code) {
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_CIPHER:
     case CURLE_SSL_CONNECT_ERROR:
-      if (detail.find("wrong version number") != std::string::npos) {
-        return failed(ErrorCode::kUnauthenticated, "speaks no TLS (" + detail +
-                                                       "): if it serves http, write http:// in place of "
-                                                       "https://");
-      }
-      return failed(ErrorCode::kUnauthenticated,
-                    "no trusted TLS connection (" + detail + "): check the address and the trust anchors");
+      return failed(ErrorCode::kUnauthenticated, tls_failure(code, detail, peer.endpoint.allow_tls_1_2));
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_HTTP2:

@@ -4,8 +4,10 @@
 
 #include <openssl/err.h>
 #include <openssl/x509.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 
 #include "tls_messages.h"
@@ -90,9 +92,11 @@ Result<ssl::context> make_tls_context(const HttpServerOptions& options) {
 
   const auto unusable = [&](const char* what, const std::string& file) {
     ERR_clear_error();
-    return fail(ErrorCode::kUnauthenticated, std::string("cannot use the TLS ") + what + " in '" + file +
-                                                 "': " + ec.message() +
-                                                 " (PEM, readable, without a password?)");
+    const bool readable = ::access(file.c_str(), R_OK) == 0;
+    const auto why = readable ? ec.message() + " (PEM, without a password?)"
+                              : "it cannot be read: " + std::generic_category().message(errno);
+    return fail(ErrorCode::kUnauthenticated,
+                std::string("cannot use the TLS ") + what + " in '" + file + "': " + why);
   };
   context.use_certificate_chain_file(options.tls_certificate_file, ec);
   if (ec) return unusable("certificate", options.tls_certificate_file);

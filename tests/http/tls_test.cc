@@ -77,7 +77,7 @@ TEST(Tls, ACaFileThatNeverEndsIsNotOpened) {
   const auto pipe = folder / "ca.pem";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   expect_error(HttpTransport::create({{"https://127.0.0.1:1", pipe.native()}}), ErrorCode::kInvalidArgument,
-               "no regular file");
+               "not a regular file");
   const auto huge = folder / "huge.pem";
   pirx::testing::write_file(huge, {});
   std::filesystem::resize_file(huge, std::uint64_t{1} << 40);  // takes no room
@@ -102,6 +102,18 @@ TEST(Tls, NoPassphraseIsAskedForACaFile) {
     expect_error(HttpTransport::create({{"https://127.0.0.1:1", path.native()}}), ErrorCode::kInvalidArgument,
                  "encrypted");
   }
+}
+
+TEST(Tls, ACaFileWithoutACertificateIsRefused) {
+  const pirx::testing::TemporaryFolder folder;
+  const auto path = folder / "ca.pem";
+  for (const std::string& text : {""s, "rubbish"s, "-----BEGIN CERTIFICATE-----\nrubbish\n"s}) {
+    pirx::testing::write_file(path, as_bytes(text));
+    expect_error(HttpTransport::create({{"https://127.0.0.1:1", path.native()}}), ErrorCode::kInvalidArgument,
+                 "has no certificate in PEM");
+  }
+  expect_error(HttpTransport::create({{"https://127.0.0.1:1", certificates().key_file}}),
+               ErrorCode::kInvalidArgument, "has no certificate in PEM");
 }
 
 TEST(Tls, ACaFileHasNoMoreCertificatesThanHandshakesHaveTimeFor) {
@@ -443,7 +455,7 @@ TEST(Tls, TheClientTakesVersion12OnlyWhenAllowed) {
   RawServer server(serve_tls_1_2);
   Endpoint endpoint{"https" + server.url().substr(4), certificates().ca_file};
   const auto refused = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
-  expect_error(refused, ErrorCode::kUnauthenticated);
+  expect_error(refused, ErrorCode::kUnauthenticated, "speaks no TLS 1.3");
   endpoint.allow_tls_1_2 = true;
   const auto taken = HttpTransport::create({endpoint})->parameters_all({}).at(0).reply;
   ASSERT_TRUE(taken) << taken.error().to_string();

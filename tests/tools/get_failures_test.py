@@ -4,11 +4,13 @@
 
     get_failures_test.py PIRX
 """
+import contextlib
 import hashlib
 import json
 import os
 import pty
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -142,6 +144,50 @@ class GetFailures(cl.Servers):
         self.advised(secured("ca.json", None, *here), "authority is not trusted here", 7)
         wanted = secured("wanted.json", "here.pem", *here, "--tls-client-ca", self.path / "here.pem")
         self.advised(wanted, "give --tls-cert and --tls-key", 7)
+        # What is not about authorities.
+        for name, begin, end, says in (("expired", "200101000000Z", "210101000000Z", "has a certificate that has expired"),
+                                       ("future", "400101000000Z", "410101000000Z", "has a certificate that is not valid yet")):
+            self.certificate(name, begin, end)
+            tls = ("--tls-cert", self.path / f"{name}.pem", "--tls-key", self.path / f"{name}.key")
+            document = self.advised(secured(f"{name}.json", f"{name}.pem", *tls), "check this machine's clock", 7)
+            self.assertIn(says, document["servers"][0]["error"])
+        trusted = secured("own.json", "here.pem", *here)
+        self.openssl("ec", "-in", "here.key", "-aes256", "-passout", "pass:secret", "-out", "locked.key")
+        self.file("rubbish", "rubbish")
+        for certificate, key in (("here.pem", "locked.key"), ("here.pem", "key.pem"), ("here.pem", "rubbish"), ("rubbish", "here.key")):
+            document = self.advised(trusted, "check the files of --tls-cert and --tls-key", 7,
+                                    "--tls-cert", self.path / certificate, "--tls-key", self.path / key)
+            self.assertIn("was not asked, as this client's certificate or its key cannot be used", document["servers"][0]["error"])
+
+    def test_a_server_of_an_old_tls(self):
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem",
+                     "-out", "cert.pem", "-days", "2", "-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1")
+        server = self.serve(self.build(), 1)
+        deployment = json.loads(self.deploy([server, self.serve(self.path / "db.pirx", 2)], 1).read_text())
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(self.path / "cert.pem", self.path / "key.pem")
+        with contextlib.ExitStack() as stack:
+            for entry in deployment["servers"]:
+                one = cl.http.server.ThreadingHTTPServer(("127.0.0.1", 0), cl.http.server.BaseHTTPRequestHandler)
+                stack.enter_context(one)
+                one.socket = context.wrap_socket(one.socket, server_side=True)
+                threading.Thread(target=one.serve_forever, daemon=True).start()
+                stack.callback(one.shutdown)
+                entry.update(url=f"https://127.0.0.1:{one.server_port}", ca_file="cert.pem")
+            document = self.advised(self.file("old.json", json.dumps(deployment)), "--tls-1.2 --server", 7)
+            self.assertIn("speaks no TLS 1.3", document["servers"][0]["error"])
+
+    def certificate(self, name, begin, end):
+        """A certificate of its own authority for 127.0.0.1, valid from one time to another, and its key."""
+        self.file("ca.conf", "[ca]\ndefault_ca=a\n[a]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\n"
+                  "policy=p\nx509_extensions=x\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=IP:127.0.0.1\n"
+                  "basicConstraints=critical,CA:TRUE\n")
+        self.file("index", "")
+        self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
+                     "-out", "request.pem", "-subj", f"/CN={name}")
+        self.openssl("ca", "-batch", "-notext", "-selfsign", "-config", "ca.conf", "-keyfile", f"{name}.key", "-in", "request.pem",
+                     "-out", f"{name}.pem", "-startdate", begin, "-enddate", end)
 
     def test_failures_as_json(self):
         target = self.keyed()

@@ -5,6 +5,7 @@
     wrong_files_test.py PIRX
 """
 import json
+import os
 import subprocess
 import sys
 import unittest
@@ -85,6 +86,25 @@ class WrongFiles(cl.Servers):
         for words in (("get", "deployment", 0), ("db", "get", "plain", 9), ("deploy", "--refresh", "deployment"),
                       ("db", "get", "keyed", "--key", "x"), ("serve", "plain", "--coordinate", 0)):
             self.assertNotRegex(self.run_it(*words, fails=True), "(?m)^(plain|keyed|deployment) is ")
+
+    def test_a_file_that_may_not_be_read_is_not_called_another_one(self):
+        self.make_files()
+        own = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}  # nothing is forbidden to root
+        self.path.chmod(0o755)
+        try:
+            subprocess.run([cl.PIRX, "--version"], check=True, capture_output=True, **own)
+        except (PermissionError, subprocess.CalledProcessError):
+            self.skipTest("another user cannot run this pirx")
+        pem = ("serve", "plain", "--coordinate", 1, "--listen", "127.0.0.1:0", "--tls-cert", "pem", "--tls-key", "pem")
+        for name, words in (("plain", ("db", "info", "plain")), ("deployment", ("get", "deployment", 0)),
+                            ("config", ("serve", "--config", "config")), ("pem", pem),
+                            ("text", ("get", "deployment", "--key", "a", "--positions", "text"))):
+            with self.subTest(file=name):
+                (self.path / name).chmod(0)
+                error = subprocess.run([cl.PIRX, *map(str, words)], cwd=self.path, capture_output=True, text=True, timeout=60, **own).stderr
+                self.assertIn("Permission denied", error)
+                self.assertNotIn(f"{name} is ", error)
+                (self.path / name).chmod(0o644)
 
     def test_names_are_shown_harmlessly(self):
         (self.path / "\x1b[2J").write_text("x")

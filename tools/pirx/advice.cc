@@ -14,6 +14,10 @@ struct AdviceRow {
   std::string_view advice;  ///< FILE stands for the deployment file's name
 };
 
+constexpr std::string_view kGetAuthority =
+    "the certificate's authority is not trusted here: get its PEM file from the operator, and run 'pirx "
+    "deploy FILE --ca PEM --server ...' again";
+
 constexpr AdviceRow kAdvice[] = {
     {ErrorCode::kStaleEpoch, "",
      "the servers have another epoch: take it with 'pirx deploy --refresh FILE', or ask with --refresh"},
@@ -21,11 +25,22 @@ constexpr AdviceRow kAdvice[] = {
      "the servers want a token: ask the operator for one, and give it with --token-file"},
     {ErrorCode::kUnauthenticated, "target host name",
      "the certificate is for another name: check the URL in FILE, or ask the operator for the right one"},
-    {ErrorCode::kUnauthenticated, "no trusted TLS connection",
-     "the certificate's authority is not trusted here: get its PEM file from the operator, and run 'pirx "
-     "deploy FILE --ca PEM --server ...' again"},
+    {ErrorCode::kUnauthenticated, "signed certificate", kGetAuthority},
+    {ErrorCode::kUnauthenticated, "issuer certificate", kGetAuthority},
+    {ErrorCode::kUnauthenticated, "has expired",
+     "a certificate has expired: check this machine's clock; if it is right, ask the operator for a new "
+     "certificate"},
+    {ErrorCode::kUnauthenticated, "is not valid yet",
+     "a certificate is not valid yet: check this machine's clock; if it is right, ask the operator"},
+    {ErrorCode::kUnauthenticated, "speaks no TLS 1.3",
+     "the servers speak an old TLS only: ask the operator for TLS 1.3, or take TLS 1.2 with 'pirx deploy "
+     "FILE "
+     "--tls-1.2 --server ...'"},
+    {ErrorCode::kUnauthenticated, "this client's certificate or its key",
+     "your own certificate or key cannot be used: check the files of --tls-cert and --tls-key"},
     {ErrorCode::kUnauthenticated, "it may want a certificate",
-     "the servers want a certificate of yours: give --tls-cert and --tls-key"},
+     "the servers want a certificate of yours, from an authority that they trust: give --tls-cert and "
+     "--tls-key"},
     {ErrorCode::kUnavailable, "resolve",
      "there is no host of that name: check the URLs in FILE, and this machine's network"},
     {ErrorCode::kUnavailable, "connect to",

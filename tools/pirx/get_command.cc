@@ -53,7 +53,10 @@ Result<void> add_positions(GetArguments& a, const Plan& plan) {
   const auto& path = a.positions_file;
   const auto& keys = a.keys;
   std::ifstream file(path);
-  if (!file) return fail(ErrorCode::kUnavailable, "cannot open the position list " + path);
+  if (!file) {
+    return fail(ErrorCode::kUnavailable,
+                "cannot open the position list " + path + ": " + std::generic_category().message(errno));
+  }
   std::vector<std::optional<std::uint64_t>> found(keys.size());
   KeyLines lines(file, path);
   std::string line;

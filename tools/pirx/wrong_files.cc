@@ -3,6 +3,8 @@
 // only after a command has failed.
 #include "wrong_files.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -87,7 +89,7 @@ constexpr WantedFile kWantedFiles[] = {
     {"load", "--token-file", FileKind::kTokens, kATokenFile},
 };
 
-/// What the file is, as far as it can be told; kUnknown also where there is none, which messages say.
+/// What the file is, as far as it can be told.
 FileKind kind_of(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return FileKind::kFolder;
@@ -135,8 +137,7 @@ std::string explain_wrong_files(const CLI::App& app) {
     const auto* option = command->get_option_no_throw(std::string(wanted.option));
     if (option == nullptr || option->count() == 0) continue;
     const auto path = option->results().front();
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) continue;
+    if (::access(path.c_str(), R_OK) != 0) continue;  // the command's own message says why
     const auto kind = kind_of(path);
     if (is_wanted(wanted, kind)) continue;
     lines += "\n" + escape_key(path) + " is ";
