@@ -71,6 +71,24 @@ class Refresh(cl.Servers):
         yield
         server.child.send_signal(signal.SIGCONT)
 
+    def test_what_hides_less_is_not_written_in_silence(self):
+        database, servers = self.served(count=6)
+        target = self.deploy(servers, 2)
+        for words, kept, lost in ((("-t", 2), "--threshold 2", "--threshold 1"), (("-t", 2, "--ramp", 3), "--ramp 3", "--ramp 1")):
+            self.deploy(servers, None, *words)
+            before = target.read_bytes()
+            with self.assertRaises(AssertionError) as refused:
+                self.deploy(servers, None, *words[2:4])
+            self.assertIn(f"{target} has --threshold 2, which would become 1: give --threshold 2 to keep it, or --threshold 1 if "
+                          "that is meant", str(refused.exception))
+            with self.assertRaises(AssertionError) as refused:
+                self.deploy(servers, None, *(words[:2] if len(words) > 2 else ()))
+            self.assertIn(f"has {kept}, which would become 1: give {kept} to keep it, or {lost} if", str(refused.exception))
+            self.assertEqual(target.read_bytes(), before)
+        self.deploy(servers, None, "-t", 3, "--ramp", 1)  # more than FILE has, and what is said
+        self.deploy(servers, 1)
+        self.assertEqual(json.loads(target.read_text())["threshold"], 1)
+
     def test_a_new_epoch_is_taken_and_all_else_stays(self):
         database, servers = self.served(count=4)
         target = self.deploy(servers, 2, "--ramp", 2)

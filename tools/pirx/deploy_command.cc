@@ -76,6 +76,25 @@ Result<void> check_pin(const std::string& target, const Deployment& old, const D
               target + " pins a publisher: " + follows.error().message() + "; " + advice);
 }
 
+/// Whether FILE may lose what was chosen for its clients: of what the command line leaves away, `next` has
+/// the least values. A lower threshold would hide less.
+Result<void> check_chosen(const DeployArguments& a, const Deployment& old, const Deployment& next) {
+  const auto value = [](const Deployment& of, std::string_view name) {
+    const auto members = of.plan->members();
+    const auto found = members.find(name);
+    return found == members.end() ? "1" : found->second;
+  };
+  for (const auto& option : next.plan->protocol().chosen) {
+    if (a.chosen.find(option.name) != a.chosen.end()) continue;
+    const auto before = value(old, option.name), after = value(next, option.name);
+    if (std::stoull(after) >= std::stoull(before)) continue;
+    const auto flag = flag_of(option.name) + " ";
+    return invalid(a.target + " has " + flag + before + ", which would become " + after + ": give " + flag +
+                   before + " to keep it, or " + flag + after + " if that is meant");
+  }
+  return {};
+}
+
 /// Writes the file unless it goes back behind what was there. With --add, what was there by other protocols
 /// for the same epoch stays.
 Result<void> save(const DeployArguments& a, const Deployment& deployment) {
@@ -86,7 +105,10 @@ Result<void> save(const DeployArguments& a, const Deployment& deployment) {
   for (auto& old : before) {
     PIRX_TRY(check_pin(a.target, old, deployment));
     PIRX_TRY(check_no_rollback(a.target, a.allow_rollback, old, deployment));
-    if (&old.plan->protocol() == &deployment.plan->protocol()) continue;
+    if (&old.plan->protocol() == &deployment.plan->protocol()) {
+      PIRX_TRY(check_chosen(a, old, deployment));
+      continue;
+    }
     if (a.add && old.plan->version().epoch >= deployment.plan->version().epoch) {
       after.push_back(std::move(old));
     } else {
