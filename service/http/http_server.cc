@@ -499,6 +499,11 @@ Result<void> HttpServer::publish(Bytes manifest, std::string_view database) {
   return {};
 }
 
+void HttpServer::replace_files(std::shared_ptr<const std::vector<StaticFile>> files) {
+  const std::lock_guard lock(impl_->host.mutex);
+  impl_->host.files.swap(files);
+}
+
 std::uint16_t HttpServer::port() const noexcept { return impl_->port; }
 
 Result<void> HttpServer::run() { return impl_->run(); }

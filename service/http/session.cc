@@ -384,13 +384,14 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     const bool is_metrics = target.page == Page::kMetrics, is_status = target.page == Page::kStatus;
     if (is_metrics || is_status)
       cors_.clear();  // for people and programs of this machine, not for foreign pages
-    if (const auto* file = find_file({path.data(), path.size()}); file != nullptr) {
+    const auto files = host_.files_now();
+    if (const auto* file = find_file(files.get(), {path.data(), path.size()}); file != nullptr) {
       if (header.method() != http::verb::get)
         return refuse(405, "this path takes GET only", "Allow: GET\r\n");
       auto headers = kFileHeaders;
       if (!file->policy.empty()) headers += "Content-Security-Policy: " + file->policy + "\r\n";
       if (file->gzip) headers += "Content-Encoding: gzip\r\n";
-      return reply_shared(200, file->type.c_str(), {host_.options.files, &file->content}, headers.c_str());
+      return reply_shared(200, file->type.c_str(), {files, &file->content}, headers.c_str());
     }
     if (target.page == Page::kNone ||
         ((is_metrics || is_status) && !host_.options.metrics_for_all && (!peer_.local || site))) {
@@ -459,9 +460,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
                expects && *length > 0);
   }
 
-  const StaticFile* find_file(std::string_view path) const {
-    if (!host_.options.files) return nullptr;
-    for (const auto& file : *host_.options.files) {
+  static const StaticFile* find_file(const std::vector<StaticFile>* files, std::string_view path) {
+    if (files == nullptr) return nullptr;
+    for (const auto& file : *files) {
       if (file.path == path) return &file;
     }
     return nullptr;

@@ -72,7 +72,8 @@ struct SessionHost {
                &memory),
         connections(options, memory, budget, log),
         handshakes(static_cast<std::size_t>(options.io_threads), options.max_connections),
-        requests(kRequestsAtOnce * static_cast<std::size_t>(options.io_threads), options.max_connections) {}
+        requests(kRequestsAtOnce * static_cast<std::size_t>(options.io_threads), options.max_connections),
+        files(options.files) {}
 
   /// The database of this name; the first for an empty name. Null when there is none.
   Hosted* find(std::string_view name) const noexcept {
@@ -96,6 +97,10 @@ struct SessionHost {
     const std::lock_guard lock(mutex);
     return pass.held();
   }
+  std::shared_ptr<const std::vector<StaticFile>> files_now() {
+    const std::lock_guard lock(mutex);
+    return files;
+  }
 
   const HttpServerOptions options;
   const LogSink log;
@@ -118,7 +123,8 @@ struct SessionHost {
   std::function<void()> on_drained;
 
   std::mutex mutex;
-  ByteLease pass{budget};  ///< under mutex, like the sessions
+  std::shared_ptr<const std::vector<StaticFile>> files;  ///< under mutex, like the next ones; may be null
+  ByteLease pass{budget};
   std::unordered_map<Session*, std::weak_ptr<Session>> sessions;
 };
 

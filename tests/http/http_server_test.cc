@@ -563,6 +563,26 @@ TEST(HttpServer, WhoDoesNotReadKeepsNoOtherAddressFromItsReplies) {
   }
 }
 
+TEST(HttpServer, FilesAreReplacedWhileItRuns) {
+  const auto files = [](std::string_view text) {
+    return std::make_shared<const std::vector<StaticFile>>(std::vector<StaticFile>{
+        {.path = "/page", .type = "text/html", .policy = "", .gzip = false, .content = bytes_of(text)}});
+  };
+  RunningServer server(quick_options());
+  const auto get = [&server] {
+    auto socket = RawSocket::connect_to(server.port());
+    socket.send(get_text("/page"));
+    return socket.receive_message();
+  };
+  EXPECT_TRUE(is_status(get(), 404));
+  for (const char* text : {"old", "new"}) {
+    server.server().replace_files(files(text));
+    EXPECT_TRUE(get().ends_with(text));
+  }
+  server.server().replace_files(nullptr);
+  EXPECT_TRUE(is_status(get(), 404));
+}
+
 TEST(HttpServer, RepliesThatAllShareCostNoMemory) {
   auto options = quick_options();
   options.max_in_flight_bytes = with_connections(20 << 20);

@@ -7,8 +7,11 @@
 import gzip
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 from http.client import HTTPConnection
 
@@ -114,6 +117,42 @@ class Serve(Served):
         for path in ("/index.html", "//", "/../t.jsonl", "/page.js?x", "/%2e%2e/t.jsonl", "/etc/passwd"):
             self.assertEqual(self.ask(url, "GET", path)[0], 404, path)
         self.assertEqual(self.ask(url, "GET", "/healthz")[0], 200)
+
+    def test_the_page_of_a_later_epoch(self):
+        shutil.copy(self.path / "plain.pirx", self.path / "epochs.pirx")
+        server = self.serve("epochs.pirx", "--protocol", "download", "--listen", "127.0.0.1:0", "--watch", "50ms")
+        target = self.path / "epochs.json"
+        self.run_pirx("deploy", target, "--server", server)
+        watching = self.serve_cors("--web", target.name, "--web-folder", self.page, "--watch", "50ms")
+        asked = self.serve_cors("--web", target.name, "--web-folder", self.page)
+        child = self.child
+
+        def shown(url):
+            return json.loads(self.ask(url, "GET", "/deployment.json")[2])
+
+        def wait_for(condition):
+            end = time.monotonic() + 60
+            while not condition():
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+
+        before = json.loads(target.read_text())
+        self.assertEqual([shown(watching), shown(asked)], [before] * 2)
+        (self.path / "new").write_text("new")
+        self.run_pirx("db", "update", "epochs.pirx", "--set", "0=new")
+        wait_for(lambda: "up to date" not in self.run_pirx("deploy", "--refresh", target))
+        after = json.loads(target.read_text())
+        self.assertNotEqual(after, before)
+        wait_for(lambda: shown(watching) == after)
+        self.assertEqual(shown(asked), before)
+        # On SIGHUP the other files are read again, too. A bad file changes nothing.
+        (self.page / "page.js").write_text("new")
+        child.send_signal(signal.SIGHUP)
+        wait_for(lambda: shown(asked) == after)
+        self.assertEqual(self.ask(asked, "GET", "/page.js")[2], b"new")
+        target.write_text("{}")
+        time.sleep(0.3)
+        self.assertEqual(shown(watching), after)
 
     def test_a_config_file(self):
         deployment = self.servers("keyed.pirx", 3)

@@ -111,8 +111,8 @@ class Served(unittest.TestCase):
         return done.stdout
 
     def serve(self, *words):
-        """Starts a server; gives its URL."""
-        child = subprocess.Popen([self.pirx, "serve", *map(str, words), "--quiet"], cwd=self.path, stdout=subprocess.PIPE,
+        """Starts a server, self.child; gives its URL."""
+        child = self.child = subprocess.Popen([self.pirx, "serve", *map(str, words), "--quiet"], cwd=self.path, stdout=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(self.end, child)
         line = child.stdout.readline()

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 
 #include "pirx/base/small_file.h"
@@ -12,12 +13,19 @@
 namespace pirx::cli {
 namespace {
 
-/// What tells a changed file from the same one, cheaply: of the database, its delta and its manifest. A chmod
-/// or a link costs a look at what is there.
+/// Of the database, its delta and its manifest.
 std::string stamp(const DatabaseSettings& settings) {
-  std::string text;
   const auto file = behind_links(settings.file).value_or(settings.file);
-  for (const auto& name : {file.native(), file.native() + ".delta", settings.manifest}) {
+  return stamp_of(std::array{file.native(), file.native() + ".delta", settings.manifest});
+}
+
+double epoch_of(const database::Database& database) { return static_cast<double>(database.version().epoch); }
+
+}  // namespace
+
+std::string stamp_of(std::span<const std::string> files) {
+  std::string text;
+  for (const auto& name : files) {
     struct stat status {};
     const bool there = ::stat(name.c_str(), &status) == 0;
     for (const auto part :
@@ -30,12 +38,8 @@ std::string stamp(const DatabaseSettings& settings) {
   return text;
 }
 
-double epoch_of(const database::Database& database) { return static_cast<double>(database.version().epoch); }
-
-}  // namespace
-
 Reloader::Reloader(DatabaseSettings settings, OpenContext context, Served served, Replace replace,
-                   Publish publish, std::chrono::microseconds watch, Log log)
+                   Publish publish, std::chrono::microseconds watch, Log log, Beside beside)
     : settings_(std::move(settings)),
       context_(std::move(context)),
       served_(std::move(served)),
@@ -43,6 +47,7 @@ Reloader::Reloader(DatabaseSettings settings, OpenContext context, Served served
       publish_(std::move(publish)),
       watch_(watch),
       log_(std::move(log)),
+      beside_(std::move(beside)),
       thread_([this] { run(); }) {}
 
 Reloader::~Reloader() {
@@ -73,6 +78,7 @@ void Reloader::run() {
     lock.unlock();
     try {
       look(asked);
+      if (beside_) beside_(asked);
     } catch (const std::exception& error) {
       refused(Error(ErrorCode::kResourceExhausted, error.what()));
     }

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -11,6 +12,9 @@
 #include "served_database.h"
 
 namespace pirx::cli {
+
+/// What tells changed files from the same ones, cheaply. A chmod or a link costs a look at what is there.
+std::string stamp_of(std::span<const std::string> files);
 
 /// Opens and prepares the next epoch on a thread of its own, beside the one that is served, and gives it to
 /// the server. If anything is wrong with it, the server goes on with the old one.
@@ -22,10 +26,13 @@ class Reloader {
       std::function<Result<std::shared_ptr<const AnyServer>>(std::shared_ptr<const AnyServer>, Bytes)>;
   /// Makes the server give another manifest (HttpServer::publish).
   using Publish = std::function<Result<void>(Bytes)>;
+  /// Looks at something else, too; `asked` by request().
+  using Beside = std::function<void(bool asked)>;
 
-  /// Checks the file every `watch`; if `watch` is zero, only on request().
+  /// Checks the file every `watch`; if `watch` is zero, only on request(). Calls `beside`, if there is one,
+  /// each time after that.
   Reloader(DatabaseSettings settings, OpenContext context, Served served, Replace replace, Publish publish,
-           std::chrono::microseconds watch, Log log);
+           std::chrono::microseconds watch, Log log, Beside beside = nullptr);
   ~Reloader();
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
@@ -47,6 +54,7 @@ class Reloader {
   const Publish publish_;
   const std::chrono::microseconds watch_;
   const Log log_;
+  const Beside beside_;
   std::string stamp_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -23,6 +23,7 @@
 #include "serve_config.h"
 #include "serve_log.h"
 #include "served_database.h"
+#include "web_page.h"
 
 namespace pirx::cli {
 namespace {
@@ -143,6 +144,29 @@ Result<http::HttpServer> named(Result<http::HttpServer> server, const std::vecto
   return server;
 }
 
+/// Gives the page of --web anew when asked to, and when its deployment file has changed, which says of which
+/// epoch the page asks.
+Reloader::Beside web_page_reloader(const ServeSettings& settings, http::HttpServer& server, const Log& log) {
+  if (settings.web.empty()) return nullptr;
+  return [&settings, &server, &log, page = settings.http.files, stamp = std::string()](bool asked) mutable {
+    auto now = stamp_of({&settings.web, 1});
+    if (now == stamp && !asked) return;
+    stamp = std::move(now);
+    auto next = load_web_page(settings.web, settings.web_folder);
+    if (!next) {
+      log({.event = "web_refused",
+           .text = {{"code", std::string(error_code_name(next.error().code()))},
+                    {"reason", next.error().message()}},
+           .numbers = {}});
+      return;
+    }
+    if (!asked && (*next)->back().content == page->back().content) return;  // the deployment
+    page = std::move(*next);
+    server.replace_files(page);
+    log({.event = "web", .text = {{"deployment", settings.web}}, .numbers = {}});
+  };
+}
+
 /// Makes the log's writer, which outlives all else.
 Result<void> serve(const ServeArguments& a, const StartRank& start, std::optional<LogWriter>& writer) {
   PIRX_ASSIGN(auto settings, settle(a, start != nullptr));
@@ -220,7 +244,8 @@ Result<void> serve(const ServeArguments& a, const StartRank& start, std::optiona
       return server.publish(std::move(manifest), name);
     };
     reloaders.push_back(std::make_unique<Reloader>(
-        *one.settings, std::move(one.context), std::move(one.served), replace, publish, settings.watch, log));
+        *one.settings, std::move(one.context), std::move(one.served), replace, publish, settings.watch, log,
+        reloaders.empty() ? web_page_reloader(settings, server, log) : nullptr));
   }
   std::thread waiter([&] {
     for (int signal = SIGHUP; signal == SIGHUP;) {

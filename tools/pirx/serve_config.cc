@@ -320,9 +320,11 @@ Result<ServeSettings> settle_serve(
     http.cors_origins.push_back(cors.substr(at, end - at));
     at = end + 1;
   }
-  if (const auto web = given("web"); !web.empty()) {
-    PIRX_ASSIGN(http.files, load_web_page(web, given("web_folder")));
-  } else if (!given("web_folder").empty()) {
+  settings.web = given("web");
+  settings.web_folder = given("web_folder");
+  if (!settings.web.empty()) {
+    PIRX_ASSIGN(http.files, load_web_page(settings.web, settings.web_folder));
+  } else if (!settings.web_folder.empty()) {
     return invalid("--web-folder has the files of --web DEPLOYMENT: give that, too");
   }
   http.metrics_for_all = !given("metrics_for_all").empty();

@@ -47,6 +47,7 @@ struct ServeSettings {
     bool batch_max_given = false;  ///< else the server half may prefer another number
   };
   http::HttpServerOptions http;
+  std::string web, web_folder;  ///< of the page in http.files; empty: there is none
   std::vector<Database> databases;
   int threads = 0;
   std::chrono::microseconds watch{0};

@@ -137,6 +137,8 @@ class HttpServer {
   /// Gives the server that is in use another manifest. Not while another thread calls replace().
   /// InvalidArgument: there is no such database.
   Result<void> publish(Bytes manifest, std::string_view database = {});
+  /// Gives browsers these files in place of options.files. May be null. Call it from any thread.
+  void replace_files(std::shared_ptr<const std::vector<StaticFile>> files);
   /// Serves on this thread, on io_threads - 1 more, and on one that computes. Returns after stop(), when all
   /// requests in progress are answered or drain_timeout has passed.
   Result<void> run();
