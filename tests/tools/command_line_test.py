@@ -1074,7 +1074,7 @@ class CommandLine(Servers):
         self.assertNotIn("tls_1.2", deployment.read_text())
         with self.tls_1_2_server("cert.pem", "key.pem") as old:
             words = ["deploy", self.path / "old.json", "--server", old, "--ca-file", "cert.pem"]
-            self.assertIn("no trusted TLS", run(*words, code=7).stderr)
+            self.assertIn("speaks no TLS 1.3", run(*words, code=7).stderr)
             self.assertIn("pirx server?", run(*words, "--tls-1.2", code=4).stderr)
         self.deploy(servers, 1, "--ca-file", "cert.pem", "--tls-1.2")
         self.assertEqual([s["tls_1.2"] for s in json.loads(deployment.read_text())["servers"]], [True] * 3)
