@@ -402,6 +402,20 @@ class CommandLine(Servers):
         server.stop()
         run("load", server.url, code=5)
 
+    def test_load_of_buckets(self):
+        database = self.build()
+        for prefix, words in (("a", ("--servers", 5, "--arity", 2)),
+                              ("b", ("--servers", 5, "--independence", 1, "--modulus", "batch", "--field", "gf2_16")),
+                              # No coordinates are left beside these four.
+                              ("c", ("--servers", 4, "--arity", 3, "--modulus", 252))):
+            run("db", "encode", database, *words, "--out", self.path / prefix)
+            for i in (1, 3):
+                with self.subTest(prefix=prefix, server=i):
+                    server = self.start(PIRX, "serve", self.path / f"{prefix}.{i}", "--listen", "127.0.0.1:0")
+                    report = json.loads(run("load", server.url, "--connections", 2, "--duration", "100ms", "--json").stdout)
+                    self.assertGreater(report["answered_ms"]["count"], 0)
+                    self.assertEqual((report["protocol"], report["failed"]), ("goldberg", {}))
+
     def test_load_of_spiral_uploads_keys_first(self):
         server = self.start(PIRX, "serve", self.build(), "--protocol", "spiral", "--listen", "127.0.0.1:0")
         report = json.loads(run("load", server.url, "--connections", 3, "--duration", "300ms", "--deadline", "100s", "--json").stdout)

@@ -77,9 +77,17 @@ class Download(cl.Servers):
         cl.run("get", old, 3, code=8)
 
     def test_load(self):
-        server = self.serve(self.build())
-        report = json.loads(cl.run("load", server.url, "--duration", "200ms", "--connections", 2, "--json").stdout)
+        source = self.path / "records"
+        source.write_bytes(bytes(1000 * 5000))
+        database = self.path / "db.pirx"
+        cl.run("db", "build", database, source, "--from", "fixed", "--record-bytes", 1000)
+        server = self.serve(database)
+        report = json.loads(cl.run("load", server.url, "--duration", "500ms", "--connections", 2, "--json").stdout)
         self.assertEqual((report["protocol"], report["failed"]), ("download", {}))
+        # The checksums and two pieces of rows in turn, not the checksums alone.
+        self.assertEqual(report["requests_a_look_up"], 3)
+        self.assertGreater(report["bytes_down"], report["sent"] // 3 * 1000 * 5000)
+        self.assertIn("3 requests a look-up", cl.run("load", server.url, "--duration", "200ms").stdout)
 
 
 if __name__ == "__main__":

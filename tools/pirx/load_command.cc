@@ -27,7 +27,8 @@ struct LoadArguments {
 struct Requests {
   std::string protocol;
   std::vector<Bytes> bodies;
-  std::size_t reply_bytes = 0;
+  std::vector<std::size_t> reply_bytes;  ///< of each body
+  std::size_t each = 1;                  ///< bodies of a look-up, sent one after another
   decltype(LoadPlan::fault) fault = nullptr;
 };
 
@@ -39,25 +40,31 @@ constexpr std::size_t kBodiesBytes = std::size_t{64} << 20;  // of all, about
 constexpr std::size_t kSlowBodies = 2;                       // they take seconds to make
 constexpr std::size_t kClients = 4;                          // each with keys, which may take megabytes
 
-/// A plan with this server and, where the protocol needs more, invented ones.
+/// A plan with this server and, where the protocol needs more, invented ones. Their coordinates are next to
+/// its own, above or below: a field has a greatest one, and the least ones are of an encoded database's data.
 Result<std::shared_ptr<const Plan>> plan_alone(const Protocol& protocol, const Told& told) {
   PlanSpec spec;
   PIRX_ASSIGN(spec.members, Options::create(protocol.members, told.members, protocol.name));
   if (!protocol.describes_database) spec.geometry = told.geometry;
   spec.version = told.version;
   if (!told.coordinate) return protocol.plan(spec);
-  constexpr std::uint64_t kMostServers = 16;
-  spec.coordinates = {*told.coordinate};
-  for (std::uint64_t next = 1; next < kMostServers; ++next) {
-    if (next == *told.coordinate) continue;
-    spec.coordinates.push_back(next);
-    if (auto plan = protocol.plan(spec)) return plan;
+  constexpr std::uint64_t kMostServers = 64;
+  const std::uint64_t own = *told.coordinate;
+  spec.coordinates = {own};
+  for (std::uint64_t servers = 2; servers <= kMostServers; ++servers) {
+    for (std::uint64_t below = 0; below < servers && below < own; ++below) {
+      spec.coordinates.resize(1);
+      for (std::uint64_t i = 0; i < servers; ++i) {
+        if (i != below) spec.coordinates.push_back(own - below + i);
+      }
+      if (auto plan = protocol.plan(spec)) return plan;
+    }
   }
   return protocol.plan(spec);
 }
 
-/// Requests for records that nobody wants. Each client retrieves once before, so that the server holds its
-/// keys, or the client what it must have, where the protocol has such.
+/// Requests for records that nobody wants: all that a look-up sends. Each client looks one up before, so that
+/// the server holds its keys, or the client what it must have, where the protocol has such.
 Result<Requests> make_requests(ByteSpan parameters, const LoadArguments& a, const Send& send) {
   PIRX_ASSIGN(const auto* protocol, find_protocol_of(parameters));
   PIRX_ASSIGN(const auto told, protocol->tell(parameters));
@@ -72,40 +79,44 @@ Result<Requests> make_requests(ByteSpan parameters, const LoadArguments& a, cons
   }
   Requests requests;
   requests.protocol = protocol->name;
-  const auto clients = std::make_shared<std::vector<std::unique_ptr<AnyClient>>>();
-  for (std::size_t i = 0, bodies = 1; i < bodies; ++i) {
-    const bool first = clients->size() < (protocol->several || protocol->slow ? 1 : kClients);
-    if (first) {
+  // Whether look-ups are made with the server's replies, before the load.
+  const bool asks = !protocol->several && !protocol->slow;
+  const auto look_up = [&](const AnyClient& client, bool to_the_end) -> Result<std::vector<Message>> {
+    PIRX_ASSIGN(auto rng, Rng::from_os());
+    PIRX_ASSIGN(auto retrieval, keyed ? client.retrieve(keys, {}, std::move(rng))
+                                      : client.retrieve(positions, {}, std::move(rng)));
+    std::vector<Message> messages;
+    for (;;) {
+      PIRX_ASSIGN(auto wave, retrieval->outgoing());
+      if (wave.empty()) return messages;
+      messages.push_back(std::move(wave.front()));
+      if (!to_the_end) return messages;
+      PIRX_ASSIGN(const auto reply, send(messages.back().bytes));
+      PIRX_TRY(retrieval->receive(messages.back().id, reply));
+    }
+  };
+  std::vector<std::unique_ptr<AnyClient>> clients;
+  for (std::size_t i = 0, bodies = 1; requests.bodies.size() < bodies; ++i) {
+    if (clients.size() < (asks ? kClients : 1)) {
       PIRX_ASSIGN(auto client, plan->join({}));  // unchecked: nobody wants these records
-      clients->push_back(std::move(client));
+      if (asks) PIRX_TRY(look_up(*client, true));
+      clients.push_back(std::move(client));
     }
-    const auto& client = *(*clients)[i % clients->size()];
-    const auto begin = [&]() -> Result<std::unique_ptr<Retrieval>> {
-      PIRX_ASSIGN(auto rng, Rng::from_os());
-      if (keyed) return client.retrieve(keys, {}, std::move(rng));
-      return client.retrieve(positions, {}, std::move(rng));
-    };
-    if (first && !protocol->several && !protocol->slow) {
-      PIRX_ASSIGN(auto retrieval, begin());
-      for (;;) {
-        PIRX_ASSIGN(auto wave, retrieval->outgoing());
-        if (wave.empty()) break;
-        PIRX_ASSIGN(const auto reply, send(wave.front().bytes));
-        PIRX_TRY(retrieval->receive(wave.front().id, reply));
-      }
+    // The first one is made to its end, which shows whether a look-up takes several messages.
+    PIRX_ASSIGN(auto messages, look_up(*clients[i % clients.size()], asks && (i == 0 || requests.each > 1)));
+    requests.each = messages.size();
+    for (auto& message : messages) {
+      requests.reply_bytes.push_back(static_cast<std::size_t>(message.reply_bytes));
+      requests.bodies.push_back(std::move(message.bytes));
     }
-    PIRX_ASSIGN(auto retrieval, begin());
-    PIRX_ASSIGN(auto wave, retrieval->outgoing());
-    requests.reply_bytes = static_cast<std::size_t>(wave.front().reply_bytes);
-    requests.bodies.push_back(std::move(wave.front().bytes));
     bodies = protocol->slow ? kSlowBodies
                             : std::clamp<std::size_t>(kBodiesBytes / requests.bodies[0].size(), 1, kBodies);
   }
   // A server that has no room for more keys lets the longest unused go, and computes nothing for their
   // queries.
   if (!protocol->several) {
-    requests.fault = [bytes = requests.reply_bytes](std::size_t, ByteSpan reply) -> std::string {
-      return reply.size() == bytes ? "" : "no answer";
+    requests.fault = [bytes = requests.reply_bytes](std::size_t body, ByteSpan reply) -> std::string {
+      return reply.size() == bytes[body] ? "" : "no answer";
     };
   }
   return requests;
@@ -128,6 +139,7 @@ void print(const LoadArguments& a, const Requests& requests, const LoadReport& r
                  {"loop", a.plan.rate > 0 ? "open" : "closed"},
                  {"connections", a.plan.connections},
                  {"queries_a_request", a.queries},
+                 {"requests_a_look_up", requests.each},
                  {"offered_a_second", a.plan.rate},
                  {"seconds", report.seconds},
                  {"sent", report.sent},
@@ -140,9 +152,11 @@ void print(const LoadArguments& a, const Requests& requests, const LoadReport& r
     std::printf("%s\n", json.dump(2).c_str());
     return;
   }
-  std::printf("%s, %s loop, %zu connections, %zu %s a request, %s up and %s down each\n",
-              requests.protocol.c_str(), a.plan.rate > 0 ? "open" : "closed", a.plan.connections, a.queries,
-              a.queries == 1 ? "query" : "queries",
+  std::printf("%s, %s loop, %zu connections, %zu %s a request, ", requests.protocol.c_str(),
+              a.plan.rate > 0 ? "open" : "closed", a.plan.connections, a.queries,
+              a.queries == 1 ? "query" : "queries");
+  if (requests.each > 1) std::printf("%zu requests a look-up, ", requests.each);
+  std::printf("%s up and %s down each\n",
               human_bytes(report.sent > 0 ? report.bytes_up / report.sent : 0).c_str(),
               human_bytes(report.sent > 0 ? report.bytes_down / report.sent : 0).c_str());
   std::printf("%zu requests in %.1f s", report.sent, report.seconds);
@@ -196,7 +210,7 @@ Result<void> load(const LoadArguments& a) {
     return std::move(transport.query_all({request}, {.deadline = plan.deadline}).front().reply);
   };
   PIRX_ASSIGN(const auto requests, make_requests(*parameters, a, send));
-  plan.max_reply_bytes = requests.reply_bytes;
+  plan.max_reply_bytes = *std::max_element(requests.reply_bytes.begin(), requests.reply_bytes.end());
   plan.fault = requests.fault;
   PIRX_ASSIGN(const auto report, run_load(plan, requests.bodies));
   print(a, requests, report);
