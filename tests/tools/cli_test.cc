@@ -75,6 +75,16 @@ TEST_F(WholeProgram, AnOptionIsTheSameInEveryCommand) {
   EXPECT_GT(has_value.size(), 80u);
 }
 
+TEST_F(WholeProgram, EverySubcommandsHelpHasExamples) {
+  for (const auto& [path, command] : commands) {
+    if (path == "pirx") continue;
+    const auto help = command->help();
+    const auto at = help.find("\nExample");
+    ASSERT_NE(at, std::string::npos) << path;
+    EXPECT_NE(help.find(path + " ", at), std::string::npos) << path;
+  }
+}
+
 TEST_F(WholeProgram, WhatTakesTrustAnchorsCallsThemTheSame) {
   for (const auto& [path, command] : commands) {
     const auto* old_name = command->get_option_no_throw("--ca-file");

@@ -28,7 +28,8 @@ def commands(path=()):
     said = run(PIRX, *path, "--help")
     yield path, said
     if " SUBCOMMAND" in said:  # its groups come after that of the options
-        for name in re.findall(r"^  ([a-z]+)", said.split("\n\n", 2)[2] if path else said.split("\nOptions:\n")[1], flags=re.MULTILINE):
+        groups = said.split("\n\n", 2)[2].split("\nExample")[0] if path else said.split("\nOptions:\n")[1]
+        for name in re.findall(r"^  ([a-z]+)", groups, flags=re.MULTILINE):
             yield from commands((*path, name))
 
 

@@ -224,7 +224,8 @@ void add_completion_command(CLI::App& app) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command.footer(
       "Debian's package installs the scripts. Otherwise put a line into the file that your shell reads when "
-      "it starts:\n"
+      "it starts.\n"
+      "Examples:\n"
       "  bash, ~/.bashrc:                  eval \"$(pirx completion bash)\"\n"
       "  zsh, ~/.zshrc, after compinit:    eval \"$(pirx completion zsh)\"\n"
       "  fish, ~/.config/fish/config.fish: pirx completion fish | source");

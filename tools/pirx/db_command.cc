@@ -460,6 +460,10 @@ void add_build(CLI::App& db) {
 void add_db_command(CLI::App& app) {
   auto& db = *app.add_subcommand("db", "Build, inspect and check database files");
   db.require_subcommand(1);
+  db.footer(
+      "Examples:\n"
+      "  pirx db build packages.pirx packages.jsonl --from jsonl --key name --value record\n"
+      "  pirx db info packages.pirx");
   add_build(db);
   add_db_encode(db);
   add_db_update(db);

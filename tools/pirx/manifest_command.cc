@@ -200,6 +200,11 @@ void add_manifest_command(CLI::App& app) {
   auto& command =
       *app.add_subcommand("manifest", "Sign what a database is, so that no server can tell clients another");
   command.require_subcommand(1);
+  command.footer(
+      "Examples:\n"
+      "  pirx manifest key publisher.key\n"
+      "  pirx manifest sign packages.pirx --key publisher.key --name packages\n"
+      "  pirx manifest show packages.pirx.manifest --publisher publisher.key.pub");
   auto a = std::make_shared<ManifestArguments>();
 
   auto& key = *command.add_subcommand("key", "Make a publisher's key");
