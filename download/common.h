@@ -4,8 +4,12 @@
 #pragma once
 
 #include "pirx/database/geometry.h"
+#include "src/protocol/message.h"
 
 namespace pirx::download {
+
+/// The bytes of a request: a header and the number of a piece.
+inline constexpr std::size_t kRequestBytes = kHeaderBytes + sizeof(std::uint64_t);
 
 /// What the client downloads, and in which pieces. Public. A validated value.
 class Params {

@@ -35,8 +35,6 @@ class DownloadServer final : public AnyServer {
   }
 
  private:
-  static constexpr std::size_t kRequestBytes = kHeaderBytes + sizeof(std::uint64_t);
-
   Result<Params::Piece> piece_of(ByteSpan request) const {
     PIRX_ASSIGN(const auto body, decode_header(request, ProtocolId::kDownload, MessageType::kQuery,
                                                params_.digest(), kRequestBytes));
@@ -63,8 +61,8 @@ Result<std::unique_ptr<AnyServer>> make_server(std::shared_ptr<const database::D
   if (database->bucket() != nullptr) {
     return invalid("download serves a plain database, not a bucket of an encoded one");
   }
-  PIRX_ASSIGN(auto params, Params::create(database->geometry(), database->version(),
-                                          database->mapping().header.layout.keys.length));
+  PIRX_ASSIGN(auto params,
+              Params::create(database->geometry(), database->version(), database->key_index_bytes()));
   return std::make_unique<DownloadServer>(std::move(database), std::move(params));
 }
 

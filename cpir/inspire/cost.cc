@@ -38,6 +38,8 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const Params& par
   offer.bytes_down = each * params.reply_bytes();
   offer.bytes_once = params.masks_reply_bytes(params.blocks());
   offer.bytes_once_up = Params::kMasksRequestBytes;
+  offer.round_trips = each;
+  offer.round_trips_once = 1;
   offer.server_seconds = times * (words * data + packing * matrices) / question.server_cores;
   offer.client_seconds = times * (query * row_blocks + decode * blocks);
   offer.prepare_seconds = blocks * (block + columns * row_blocks) / question.server_cores;

@@ -28,7 +28,9 @@ Result<Offer> offer_at(const Question& question, Rates& rates, const Params& par
   offer.records_per_row = params.geometry().spec().records_per_row;
   offer.bytes_up = params.request_bytes();
   offer.bytes_down = params.reply_bytes();
-  offer.bytes_once_up = params.keys_bytes();
+  // The first query is refused, since the server does not hold its keys, and is sent again after them.
+  offer.bytes_once_up = params.request_bytes() + params.keys_bytes();
+  offer.round_trips_once = 2;
   offer.server_seconds =
       (expand * model.expand + fold * model.fold + scan * encoded +
        column * static_cast<double>(params.columns()) * static_cast<double>(params.polynomials())) /

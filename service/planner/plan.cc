@@ -46,9 +46,6 @@ std::string advise(const Plan& plan) {
   if (plan.offers.empty()) return "No scheme fits the question.";
   const auto& best = plan.offers.front();
   const double best_time = total_seconds(best, question, question.link);
-  const double download_time =
-      (question.link.round_trip + 8 * static_cast<double>(download_bytes(question)) / question.link.down) /
-      static_cast<double>(question.queries);
   const std::string each = question.queries > 1 ? " a query" : "";
   if (best.whole) {
     std::string text = "Download the database (pirx serve --protocol " + best.protocol +
@@ -59,18 +56,22 @@ std::string advise(const Plan& plan) {
     text += " The fastest private query, " + next.protocol +
             (next.settings.empty() ? "" : " (" + next.settings + ")") + ", takes " +
             in_words(total_seconds(next, question, question.link)) + ".";
-    const auto below = crossover(next, question, question.queries);
+    const auto below = crossover(plan, next, question.queries);
     if (below) {
       text += " It pays below " + bits_in_words(*below) + ".";
     } else {
-      text += " It pays on no link: its messages are longer than the records.";
+      text += " It pays on no link: its messages are longer than the download's.";
     }
     return text;
   }
   std::string text = "Use " + best.protocol + (best.settings.empty() ? "" : " (" + best.settings + ")") +
-                     ": " + in_words(best_time) + each + ", " + three_digits(download_time / best_time) +
-                     " times faster than a download";
-  text += question.queries > 1 ? " shared by " + std::to_string(question.queries) + " queries." : ".";
+                     ": " + in_words(best_time) + each;
+  if (const auto* download = plan.download()) {
+    text += ", " + three_digits(total_seconds(*download, question, question.link) / best_time) +
+            " times faster than a download";
+    if (question.queries > 1) text += " shared by " + std::to_string(question.queries) + " queries";
+  }
+  text += ".";
   if (best.threshold > 0) {
     text += " It hides the record as long as no more than " + std::to_string(best.threshold) + " of " +
             std::to_string(best.servers) + " servers talk to each other.";
@@ -130,23 +131,33 @@ Result<void> check(const Question& question) {
   return {};
 }
 
-std::optional<double> crossover(const Offer& offer, const Question& question, std::uint64_t queries) {
-  const auto q = static_cast<double>(queries);
-  const double ratio = question.link.up / question.link.down;
-  const double bits =
-      8 * (static_cast<double>(download_bytes(question)) - static_cast<double>(offer.bytes_once) -
-           static_cast<double>(offer.bytes_once_up) / ratio -
-           q * (static_cast<double>(offer.bytes_down) + static_cast<double>(offer.bytes_up) / ratio));
-  if (bits <= 0) return std::nullopt;
-  const double each =
-      offer.server_seconds + offer.client_seconds + (question.ahead ? 0 : offer.ahead_seconds);
-  // A download has one round trip.
-  const double seconds = q * each + offer.prepare_seconds + (q - 1) * question.link.round_trip;
-  return seconds > 0 ? bits / seconds : std::numeric_limits<double>::infinity();
+const Offer* Plan::download() const noexcept {
+  const auto at = std::find_if(offers.begin(), offers.end(), [](const Offer& offer) { return offer.whole; });
+  return at == offers.end() ? nullptr : &*at;
 }
 
-std::uint64_t download_bytes(const Question& question) noexcept {
-  return question.records * question.record_bytes;
+std::optional<double> crossover(const Plan& plan, const Offer& offer, std::uint64_t queries) {
+  constexpr double kAlways = std::numeric_limits<double>::infinity();
+  const Offer* const download = plan.download();
+  if (download == nullptr) return kAlways;
+  const auto& question = plan.question;
+  const auto q = static_cast<double>(queries);
+  const double ratio = question.link.up / question.link.down;
+  // A byte up takes as long as 1 / ratio bytes down.
+  const auto bytes = [&](const Offer& of) {
+    return static_cast<double>(of.bytes_once) + static_cast<double>(of.bytes_once_up) / ratio +
+           q * (static_cast<double>(of.bytes_down) + static_cast<double>(of.bytes_up) / ratio);
+  };
+  const auto other_seconds = [&](const Offer& of) {
+    const double round_trips =
+        static_cast<double>(of.round_trips_once) + q * static_cast<double>(of.round_trips);
+    return round_trips * question.link.round_trip + of.prepare_seconds +
+           q * (of.server_seconds + of.client_seconds + (question.ahead ? 0 : of.ahead_seconds));
+  };
+  const double bits = 8 * (bytes(*download) - bytes(offer));
+  if (bits <= 0) return std::nullopt;
+  const double seconds = other_seconds(offer) - other_seconds(*download);
+  return seconds > 0 ? bits / seconds : kAlways;
 }
 
 Result<Plan> make_plan(const Question& question, Rates& rates) {

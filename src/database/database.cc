@@ -250,7 +250,8 @@ const BucketInfo* Database::bucket() const noexcept {
   const auto& bucket = mapping_->header.layout.bucket;
   return bucket ? &*bucket : nullptr;
 }
-bool Database::has_keys() const noexcept { return mapping_->header.layout.keys.length != 0; }
+bool Database::has_keys() const noexcept { return key_index_bytes() != 0; }
+std::uint64_t Database::key_index_bytes() const noexcept { return mapping_->header.layout.keys.length; }
 std::uint64_t Database::file_bytes() const noexcept { return mapping_->file.size(); }
 std::uint64_t Database::delta_bytes() const noexcept { return mapping_->delta_bytes; }
 

@@ -8,11 +8,11 @@
 namespace pirx {
 
 double total_seconds(const Offer& offer, const Question& question, const Link& link) {
-  // A download is made once, for all queries.
-  const double once = (offer.whole ? link.round_trip : 0) +
+  const double once = static_cast<double>(offer.round_trips_once) * link.round_trip +
                       8 * static_cast<double>(offer.bytes_once) / link.down +
                       8 * static_cast<double>(offer.bytes_once_up) / link.up + offer.prepare_seconds;
-  return (offer.whole ? 0 : link.round_trip) + 8 * static_cast<double>(offer.bytes_up) / link.up +
+  return static_cast<double>(offer.round_trips) * link.round_trip +
+         8 * static_cast<double>(offer.bytes_up) / link.up +
          8 * static_cast<double>(offer.bytes_down) / link.down + offer.server_seconds + offer.client_seconds +
          (question.ahead ? 0 : offer.ahead_seconds) + once / static_cast<double>(question.queries);
 }

@@ -113,6 +113,9 @@ class PlanCommand(unittest.TestCase):
         self.assertEqual(plan["records"], 300)
         self.assertGreater(plan["link"]["round_trip"], 0)
         self.assertEqual(local["link"]["round_trip"], 0)
+        download = next(o for o in local["offers"] if o["scheme"] == "download")
+        self.assertEqual(download["round_trips_once"], 2)
+        self.assertGreater(download["bytes_once"], 300 * local["record_bytes"])
         self.assertEqual([o["bytes_up"] for o in sorted(plan["offers"], key=lambda o: o["scheme"])],
                          [o["bytes_up"] for o in sorted(local["offers"], key=lambda o: o["scheme"])])
         run("--server", f"http://127.0.0.1:{port}", *words, code=5)

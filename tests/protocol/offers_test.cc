@@ -31,6 +31,10 @@ TEST(Offers, EverythingThatTakesTimeCountsOnce) {
   EXPECT_DOUBLE_EQ(total_seconds(offer, kQuestion, kQuestion.link), 40.5);
   ahead.queries = 10;
   EXPECT_DOUBLE_EQ(total_seconds(offer, ahead, ahead.link), 16.5);
+  offer.round_trips = 3;        // 1 s more
+  offer.round_trips_once = 20;  // 10 s
+  EXPECT_DOUBLE_EQ(total_seconds(offer, kQuestion, kQuestion.link), 51.5);
+  EXPECT_DOUBLE_EQ(total_seconds(offer, ahead, ahead.link), 18.5);
 }
 
 TEST(Offers, RowsToTryStayWithinTheDatabase) {

@@ -82,7 +82,8 @@ OutJson crossover_json(const std::optional<double>& bits) {
   return *bits;
 }
 
-OutJson offer_json(const Offer& offer, const Question& question) {
+OutJson offer_json(const Offer& offer, const planner::Plan& plan) {
+  const auto& question = plan.question;
   return {{"scheme", offer.protocol},
           {"settings", offer.settings},
           {"options", offer.options},
@@ -96,6 +97,8 @@ OutJson offer_json(const Offer& offer, const Question& question) {
           {"bytes_down", offer.bytes_down},
           {"bytes_once", offer.bytes_once},
           {"bytes_once_up", offer.bytes_once_up},
+          {"round_trips", offer.round_trips},
+          {"round_trips_once", offer.round_trips_once},
           {"server_seconds", offer.server_seconds},
           {"client_seconds", offer.client_seconds},
           {"ahead_seconds", offer.ahead_seconds},
@@ -103,8 +106,8 @@ OutJson offer_json(const Offer& offer, const Question& question) {
           {"server_bytes", offer.server_bytes},
           {"client_bytes", offer.client_bytes},
           {"total_seconds", total_seconds(offer, question, question.link)},
-          {"crossover_one_query", crossover_json(planner::crossover(offer, question, 1))},
-          {"crossover_all_queries", crossover_json(planner::crossover(offer, question, question.queries))}};
+          {"crossover_one_query", crossover_json(planner::crossover(plan, offer, 1))},
+          {"crossover_all_queries", crossover_json(planner::crossover(plan, offer, question.queries))}};
 }
 
 /// Total time of every scheme, each at its best for that link, from 10 kbit/s to 100 Gbit/s down.
@@ -133,7 +136,7 @@ void print_plan(const planner::Plan& plan, const std::string& machine) {
   const auto& question = plan.question;
   std::printf("%s records of %s (%s), %s up, %s down, round trip %s, %d server cores, %d client cores, %s\n",
               std::to_string(question.records).c_str(), human_bytes(question.record_bytes).c_str(),
-              human_bytes(planner::download_bytes(question)).c_str(),
+              human_bytes(question.records * question.record_bytes).c_str(),
               format_bandwidth(question.link.up).c_str(), format_bandwidth(question.link.down).c_str(),
               format_seconds(question.link.round_trip).c_str(), question.server_cores, question.client_cores,
               question.servers == 1 ? "1 server"
@@ -151,9 +154,9 @@ void print_plan(const planner::Plan& plan, const std::string& machine) {
                     format_seconds(offer.client_seconds), format_seconds(offer.ahead_seconds),
                     format_seconds(total_seconds(offer, question, question.link)),
                     human_bytes(offer.server_bytes), human_bytes(offer.client_bytes),
-                    download ? "" : format_bandwidth(planner::crossover(offer, question, 1))});
+                    download ? "" : format_bandwidth(planner::crossover(plan, offer, 1))});
     if (question.queries > 1 && !download) {
-      rows.back().push_back(format_bandwidth(planner::crossover(offer, question, question.queries)));
+      rows.back().push_back(format_bandwidth(planner::crossover(plan, offer, question.queries)));
     }
   }
   print_table(rows);
@@ -176,7 +179,7 @@ tl::unexpected<Error> keyed_refused() {
 
 /// What a server says that it serves, and the shortest of some round trips to it.
 struct Reached {
-  database::Geometry geometry;
+  Told told;
   double round_trip;
 };
 
@@ -196,7 +199,7 @@ Result<Reached> reach(const PlanArguments& a) {
     parameters = std::move(*outcome.reply);
   }
   PIRX_ASSIGN(auto told, tell(*parameters));
-  return Reached{std::move(told.geometry), shortest / 1e3};
+  return Reached{std::move(told), shortest / 1e3};
 }
 
 Result<Question> question_of(const PlanArguments& a) {
@@ -209,14 +212,19 @@ Result<Question> question_of(const PlanArguments& a) {
   question.link.round_trip = std::chrono::duration<double>(a.round_trip).count();
   if (!a.server.url.empty()) {
     PIRX_ASSIGN(const auto reached, reach(a));
-    if (reached.geometry.keyed()) return keyed_refused();
-    question.geometry = reached.geometry;
+    if (reached.told.geometry.keyed()) return keyed_refused();
+    question.geometry = reached.told.geometry;
+    // Only the server of a download says it.
+    if (const auto at = reached.told.members.find("key_index_bytes"); at != reached.told.members.end()) {
+      question.key_index_bytes = std::stoull(at->second);
+    }
     if (a.round_trip.count() == 0) question.link.round_trip = reached.round_trip;
   } else if (!a.database.empty()) {
     PIRX_ASSIGN(const auto database, database::Database::open(a.database));
     if (database->bucket() != nullptr) return invalid("this is a bucket: plan for the plain database");
     if (database->geometry().keyed()) return keyed_refused();
     question.geometry = database->geometry();
+    question.key_index_bytes = database->key_index_bytes();
   }
   question.records = question.geometry ? question.geometry->records() : a.records;
   question.record_bytes = question.geometry ? question.geometry->record_bytes() : a.record_bytes;
@@ -295,7 +303,7 @@ Result<void> run_plan(const PlanArguments& a) {
         {"offers", OutJson::list()},
         {"left_out", OutJson::list()},
         {"advice", plan.advice}};
-    for (const auto& offer : plan.offers) json["offers"].push_back(offer_json(offer, question));
+    for (const auto& offer : plan.offers) json["offers"].push_back(offer_json(offer, plan));
     for (const auto& [scheme, why] : plan.left_out) {
       json["left_out"].push_back({{"scheme", scheme}, {"why", why}});
     }

@@ -55,6 +55,7 @@ class Database {
   /// How this bucket was encoded. Null: this is a plain database.
   const BucketInfo* bucket() const noexcept;
   bool has_keys() const noexcept;
+  std::uint64_t key_index_bytes() const noexcept;  ///< of the index of keys in the file; 0: it has none
   /// The bytes of the database as one file, with its changes included.
   std::uint64_t file_bytes() const noexcept;
   /// The bytes of the file of changes (FILE.delta) beside it. 0: there is none.

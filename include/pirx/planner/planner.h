@@ -20,20 +20,20 @@ namespace pirx::planner {
 /// or not finite; the round trip is negative; a size is above 2^56 bytes; all servers may collude.
 Result<void> check(const Question& question);
 
-/// The bandwidth down, in bits per second, below which `queries` queries take less time than one download of
-/// the records. The ratio of up to down is the question's. Nothing: there is no such bandwidth, since the
-/// messages are longer than the records. Infinite: the scheme wins on every link.
-std::optional<double> crossover(const Offer& offer, const Question& question, std::uint64_t queries);
-
-/// The bytes that a download takes: the records, without digests.
-std::uint64_t download_bytes(const Question& question) noexcept;
-
 struct Plan {
   Question question;
   std::vector<Offer> offers;                                  ///< the fastest first
   std::vector<std::pair<std::string, std::string>> left_out;  ///< schemes without an offer, and the reasons
   std::string advice;                                         ///< says which scheme pays, in words
+  /// The offer to download the database. Null: it was left out.
+  const Offer* download() const noexcept;
 };
+
+/// The bandwidth down, in bits per second, below which `queries` queries by this offer take less time than
+/// the plan's download. The ratio of up to down is the question's. Nothing: there is no such bandwidth, since
+/// the messages are longer than the download's. Infinite: the scheme wins on every link, or there is no
+/// download.
+std::optional<double> crossover(const Plan& plan, const Offer& offer, std::uint64_t queries);
 
 /// The offers of all protocols (Protocol::schemes) for a question, and the advice. Errors are those of
 /// check() and of the rates.

@@ -25,6 +25,7 @@ struct Question {
   /// The geometry of a database that exists. Without one, every scheme puts records into rows as suits it
   /// best; all records then have one length, and digests.
   std::optional<database::Geometry> geometry = {};
+  std::uint64_t key_index_bytes = 0;  ///< of a database that exists; a download includes some of them
   Link link;
   int server_cores = 1, client_cores = 1;
   /// Servers that the client can reach and that do not all work together against it.
@@ -54,7 +55,9 @@ struct Offer {
   bool seeded = false;
   std::uint64_t bytes_up = 0, bytes_down = 0;  ///< exact lengths of the messages, without HTTP
   std::uint64_t bytes_once = 0;                ///< downloaded once for each version of the database
-  std::uint64_t bytes_once_up = 0;             ///< a client's keys, sent once
+  std::uint64_t bytes_once_up = 0;             ///< sent once: a client's keys, requests for a download
+  std::uint64_t round_trips = 1;               ///< of a query, one after another
+  std::uint64_t round_trips_once = 0;          ///< in addition, once for each version of the database
   double server_seconds = 0, client_seconds = 0;
   double ahead_seconds = 0;                          ///< of the client, before it knows what it wants
   double prepare_seconds = 0;                        ///< of a server, once for each version of the database
