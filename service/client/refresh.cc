@@ -136,10 +136,12 @@ Result<Said> read_parameters(std::span<const http::Endpoint> servers, std::size_
                    "servers' shares, or one of them claims to be the other. Give each server once");
   }
   auto told = tell(*outcome.reply);
-  if (!told) return fail(told.error().code(), url + ": " + told.error().message());
+  if (!told) return fail(code_of_server(told.error()), url + ": " + told.error().message());
   const auto* protocol = find_protocol_of(*outcome.reply).value();
   if (!protocol->several && servers.size() != 1) {
-    return invalid(url + " serves by " + std::string(protocol->name) +
+    const auto name = std::string(protocol->name);
+    if (!first_time) return another_kind(url, "serves by " + name + " now, which needs one server");
+    return invalid(url + " serves by " + name +
                    ", which needs one server and cannot use more: give it alone");
   }
   return Said{url, protocol, std::move(*told)};
@@ -276,10 +278,13 @@ Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& o
   for (const auto& option : protocol.chosen) {
     if (const auto found = members.find(option.name); found != members.end()) chosen.insert(*found);
   }
-  PIRX_ASSIGN(auto plan, plan_for(now, chosen));
-  PIRX_TRY(check_kind(deployment, *plan));
-  if (!options.allow_rollback) PIRX_TRY(check_follows(*deployment.plan, *plan));
-  Deployment next{std::move(plan), deployment.servers, now.manifest};
+  auto plan = plan_for(now, chosen);
+  if (!plan) {
+    return fail(code_of_server(plan.error()), deployment.servers[0].url + ": " + plan.error().message());
+  }
+  PIRX_TRY(check_kind(deployment, **plan));
+  if (!options.allow_rollback) PIRX_TRY(check_follows(*deployment.plan, **plan));
+  Deployment next{std::move(*plan), deployment.servers, now.manifest};
   PIRX_TRY(check_manifest_follows(deployment, next));
   for (const auto& option : options.client_options) {
     if (find_option(protocol.client_options, option.first) != nullptr) used.insert(option);

@@ -256,6 +256,29 @@ class Refresh(cl.Servers):
                 self.assertIn(why, cl.run("deploy", "--refresh", target, code=8).stderr)
             self.assertEqual(json.loads(target.read_text()), content)
 
+    def test_what_a_server_says_is_no_mistake_of_the_caller(self):
+        """Parameters that this pirx cannot use, from one of two servers. Both must agree."""
+        database, servers = self.served(count=2)
+        target = self.deploy(servers, 1)
+        text = target.read_text()
+        with urllib.request.urlopen(servers[0].url + "/v1/parameters") as reply:
+            told = reply.read()
+        alone = self.start(cl.PIRX, "serve", database, "--protocol", "download", "--listen", "127.0.0.1:0")
+        with urllib.request.urlopen(alone.url + "/v1/parameters") as reply:
+            of_one = reply.read()
+        servers[0].stop()
+
+        def changed(at, value):
+            return told[:at] + bytes([value]) + told[at + 1:]
+
+        for said, code, why in ((changed(4, 99), 4, "message format 99 is unknown"),
+                                (changed(7, 99), 4, "none of the protocols known here"),
+                                (changed(12, told[12] ^ 6), 4, "field"),
+                                (of_one, 8, "serves by download now, which needs one server")):
+            with answering(lambda path, said=said: ("one", said), servers[0].port):
+                self.assertIn(why, cl.run("deploy", "--refresh", target, code=code).stderr)
+            self.assertEqual(target.read_text(), text)
+
     def test_another_kind_of_database(self):
         database, servers = self.served()
         target = self.deploy(servers, 1)

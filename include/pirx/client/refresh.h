@@ -29,8 +29,9 @@ struct Parameters {
 
 /// Asks all servers for their parameters. InvalidArgument: an endpoint is malformed, one server was given
 /// twice, or a protocol with one server is spoken by several. StaleEpoch: the servers do not hold the same.
-/// Unauthenticated: a manifest that was asked for is missing, damaged or not that of the pin. Else the error
-/// of the first server that gave no parameters, or of Manifest::check.
+/// Unauthenticated: a manifest that was asked for is missing, damaged or not that of the pin. DataLoss: what
+/// a server says cannot be read, or is of a protocol or field that is not known here. Else the error of the
+/// first server that gave no parameters, or of Manifest::check.
 Result<Parameters> ask_parameters(std::span<const http::Endpoint> servers, const AskOptions& options = {});
 
 /// The plan of a deployment on these servers. `chosen` are options of Protocol::chosen. InvalidArgument: they
@@ -57,7 +58,8 @@ struct RefreshOptions {
 /// kind of deployment: another protocol or field, other coordinates, a database that lost its keys or its
 /// digests. Such a change weakens what the deployment vouches for, so somebody must deploy anew. If a
 /// publisher is pinned, every epoch needs its manifest, and no option takes an older one
-/// (check_manifest_follows). Errors of ask_parameters, plan_for and Plan::check.
+/// (check_manifest_follows). DataLoss: there is no plan for what the servers say. Errors of ask_parameters
+/// and Plan::check.
 Result<Deployment> refresh(const Deployment& deployment, const RefreshOptions& options = {});
 
 }  // namespace pirx::client
