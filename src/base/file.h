@@ -112,6 +112,8 @@ class TemporaryFile {
   Result<void> reserve(std::uint64_t bytes) const;
   /// What may lie at the target of a commit.
   enum class Over : std::uint8_t { kAnything, kNothing };
+  /// Waits until the disk has it, which commit() does, too. Who checks the target should do so after that.
+  Result<void> sync() const;
   /// Syncs the file, renames it over the target and syncs the folder. The lock is held until destruction.
   /// Unavailable when there is a file where `over` allows nothing.
   Result<void> commit(const std::filesystem::path& target, Over over = Over::kAnything);

@@ -181,6 +181,7 @@ Result<void> write_file(const Database::Mapping& before, const UpdateLock& lock,
     }
   }
   PIRX_TRY(writer.finish());
+  PIRX_TRY(out.sync());
   PIRX_TRY(lock.check());
   return out.commit(target);
 }

@@ -173,6 +173,7 @@ Result<void> Replacement::commit() && {
   // Both are locked until the end of this function.
   const UpdateLock old = std::move(lock_);
   TemporaryFile next = std::move(file_);
+  PIRX_TRY(next.sync());
   PIRX_TRY(old.check());
   PIRX_ASSIGN(const auto delta, delta_path(target_));
   PIRX_TRY(check_delta(target_, delta, old.over() == TemporaryFile::Over::kAnything));

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -27,6 +28,19 @@ FAULTS = ("signal=KILL", "error=ENOSPC", "error=EIO")
 # One thread: strace counts the calls of each thread.
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 RECORDS = 300
+
+
+def stopped(tracer):
+    """The process that this one traces, once it has stopped."""
+    seen = 0
+    for _ in range(6000):
+        time.sleep(0.01)
+        traced = Path(f"/proc/{tracer}/task/{tracer}/children").read_text().split()
+        state = Path(f"/proc/{traced[0]}/stat").read_text().rpartition(")")[2].split()[0] if traced else ""
+        seen = seen + 1 if state in ("t", "T") else 0  # for longer than at a call that is traced
+        if seen == 50:
+            return int(traced[0])
+    raise TimeoutError("the traced process does not stop")
 
 
 def lines_of(name):
@@ -198,6 +212,24 @@ class DiskFaults(unittest.TestCase):
             self.assertIn("db.delta: Input/output error", done.stderr)
         self.assertEqual((self.path / "db.delta").read_bytes(), kept)
         self.assertEqual(self.succeed("db", "get", "db", "7"), "new 7\n")
+
+    def test_what_is_put_in_place_while_the_new_file_is_written_to_the_disk_stays(self):
+        for words in (("db", "build", "db", "new.csv", "--key", "k", "--value", "v"), ("db", "update", "db", "--set", "8=record"),
+                      ("db", "compact", "db")):
+            self.fresh()
+            self.succeed("db", "build", "db", "old.csv", "--key", "k", "--value", "v")
+            self.succeed("db", "update", "db", "--set", "7=record")
+            self.succeed("db", "build", "other", "old.csv", "--key", "k", "--value", "v", "--epoch", "9")
+            stop = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", "inject=fsync:signal=STOP:when=1")
+            with subprocess.Popen([*stop, PIRX, *words], cwd=self.path, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as child:
+                tracee = stopped(child.pid)
+                os.rename(self.path / "other", self.path / "db")
+                os.kill(tracee, signal.SIGCONT)
+                error = child.communicate(timeout=60)[1]
+            self.assertEqual(child.returncode, 5, (words, error))
+            self.assertIn("was replaced or changed meanwhile", error)
+            self.assertIn('"epoch":9', self.succeed("db", "info", "db", "--json").replace(" ", ""))
 
     def test_a_file_system_without_locks_is_named(self):
         self.fresh()
