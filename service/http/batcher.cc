@@ -55,7 +55,8 @@ Batcher::Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, Comp
     : limits_(limits),
       log_(std::move(log)),
       metrics_(metrics),
-      learned_few_(compute.now()),
+      learned_(compute.now()),
+      learned_few_(learned_),
       next_probe_(compute.now() + kProbePause),
       last_arrival_(compute.now() - std::chrono::minutes(1)),
       compute_(compute),
@@ -76,7 +77,7 @@ void Batcher::measure(const AnyServer& server) noexcept try {
   bool first = true;  // which may read from a disk
   for (const std::size_t queries : {std::size_t{1}, std::size_t{1}, kFew, 4 * kFew, 16 * kFew}) {
     const std::chrono::duration<double> left = end - compute_.now();
-    const double longest = std::min(longest_pass(), left.count());
+    const double longest = queries <= kFew ? left.count() : std::min(longest_pass(), left.count());
     if (queries > std::min(server.max_queries(), limits_.batch_max) || cost_.predict(queries) > longest) {
       return;
     }
@@ -90,7 +91,8 @@ void Batcher::measure(const AnyServer& server) noexcept try {
     const double seconds = std::chrono::duration<double>(compute_.now() - start).count();
     const bool stopped = limit.reached();
     if (!stopped && !replies.front()) return;
-    if (!first) cost_.learn(queries, seconds);  // of a pass that was stopped, too: it takes as long at least
+    // Of a pass that was stopped, too: it takes as long at least. The first, if there may be no other.
+    if (!first || (!stopped && seconds > kMeasured)) cost_.learn(queries, seconds);
     if (stopped || (queries > kFew && seconds > kMeasured)) return;
     first = false;
   }
@@ -102,8 +104,6 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
-  const double longest = longest_pass();
-  PIRX_TRY(admit(caller, queries, longest));
   const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
   if (full && loser == queue_.size()) {
@@ -114,6 +114,8 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
     return fail(ErrorCode::kResourceExhausted,
                 "the server has too little memory left for another request of yours: try again later");
   }
+  const double longest = longest_pass();
+  PIRX_ASSIGN(const bool tried, admit(caller, queries, longest));  // last: what is tried is not refused
   const auto now = compute_.now();
   const auto ticket = next_ticket_++;
   // May fail for lack of memory, before anything has changed but an empty share.
@@ -131,7 +133,8 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
                     .client = std::move(client),
                     .arrival = now,
                     .price = price,
-                    .urgent = urgency(queries)});
+                    .urgent = urgency(queries),
+                    .tried = tried});
   queue_.back().tags = compute_.enter(*queue_.back().client, price);
   ++share.requests;
   share.queries += queries;
@@ -283,28 +286,28 @@ std::size_t Batcher::most_queries(double longest) const {
   return most;
 }
 
-bool Batcher::is_tried(std::size_t queries, bool too_many, double left) {
+bool Batcher::is_tried(const std::string& client, std::size_t queries, bool too_many, double left) {
   const auto now = compute_.now();
   const bool idle = queue_.empty() && computing_ == 0;
   const bool all_idle = idle && compute_.others_that_compute(*seat_).wait == 0;
   if (!too_many) {
     if (all_idle && ++refused_idle_ % kProbe == 0) return true;
     // Where others compute, one that its own pass would make late, if that is known from long ago only.
-    return few_unknown(now) && cost_.predict(queries) > left / 2;
+    return computing_ == 0 && now >= learned_ + kProbePause && cost_.predict(queries) > left / 2;
   }
   if (!idle) return false;
   const bool least = queries <= least_refused_ || now >= next_probe_ + kProbePause;
-  const auto pauses = now < next_probe_ || !least ? 0 : all_idle ? 1 : compute_.try_large(kProbePause);
-  if (pauses == 0) {
+  if (now < next_probe_ || !least) {
     least_refused_ = std::min(least_refused_, queries);
     return false;
   }
-  next_probe_ = now + pauses * kProbePause;
+  if (!all_idle && !compute_.may_try(client, kProbePause)) return false;
+  next_probe_ = now + kProbePause;
   least_refused_ = kNone;
   return true;
 }
 
-Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double longest) {
+Result<bool> Batcher::admit(const Caller& caller, std::size_t queries, double longest) {
   const auto now = compute_.now();
   // If it is due, others that are go before it and share its pass, and early ones if that hardly makes it
   // longer. If it is early, so do others that are, and passes of due ones come in between.
@@ -356,7 +359,8 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
   const bool too_many = queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
   const bool fits = !too_many && before <= wait && end <= useful.count();
-  if (fits || (left.count() > 0 && is_tried(queries, too_many, left.count()))) return {};
+  if (fits) return false;
+  if (left.count() > 0 && is_tried(caller.client, queries, too_many, left.count())) return too_many;
   if (too_many) return fail(ErrorCode::kResourceExhausted, kTooMany);
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
@@ -404,6 +408,11 @@ void Batcher::leave(const Job& job) noexcept {
 }
 
 void Batcher::hand_on(Job& job, double longest) noexcept {
+  if (std::exchange(job.tried, false)) {
+    next_probe_ = compute_.now();
+    least_refused_ = kNone;
+    compute_.give_back_try();
+  }
   const auto other =
       std::find_if(queue_.begin(), queue_.end(), [&](const Job& one) { return one.client == job.client; });
   if (other == queue_.end()) return;
@@ -455,7 +464,7 @@ void Batcher::mark_batch(double longest, bool early) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (first) begins_early |= rank.early;
-    if (first && job.queries <= kFew && few_unknown(now)) most = std::min(most, kFew);
+    if (first && job.queries <= kFew && now >= learned_few_ + few_pause_) most = std::min(most, kFew);
     if (!first && job.server.get() != server) continue;
     if (rank.early && !begins_early) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
@@ -516,6 +525,7 @@ void Batcher::put_back(std::vector<Job>& batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     auto& job = queue_[i];
     job.leaves = std::find(gone_.begin(), gone_.end(), job.ticket) != gone_.end();
+    job.tried = false;
     auto& share = shares_.find(job.caller.client)->second;
     ++share.requests;
     share.queries += job.queries;
@@ -543,8 +553,15 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   const bool first = with_all == 0, slow = seconds > (first ? longest_pass() : with_all);
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
+  const double expected = cost_.predict(computed);
   cost_.learn(computed, seconds);
-  if (computed <= kFew) learned_few_ = compute_.now();
+  learned_ = compute_.now();
+  if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
+    few_pause_ = kProbePause;
+  } else if (computed <= kFew && learned_ >= learned_few_ + few_pause_) {
+    few_pause_ = std::min<Clock::duration>(2 * few_pause_, kMostPauses * kProbePause);
+  }
+  if (computed <= kFew) learned_few_ = learned_;
 }
 
 void Batcher::compute(std::vector<Job>& batch) {

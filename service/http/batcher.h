@@ -88,6 +88,7 @@ class Batcher {
     double urgent = 0;  ///< when it was sent, and longer the more it takes; of due ones, the least is next
     ComputeThread::Tags tags{};
     bool leaves = false;  ///< the queue
+    bool tried = false;   ///< though it takes too long (is_tried)
   };
   /// The least is next.
   struct Rank {
@@ -122,11 +123,6 @@ class Batcher {
   double urgency(std::size_t queries) const;  ///< of a request that comes now
   /// Of one pass, which takes `longest` seconds at most; as many while nothing is known.
   double seconds_of_pass(std::size_t queries, double longest) const;
-  /// Whether no pass of a few queries has shown for a minute what these take. The next pass whose first
-  /// request has few is then made of no more.
-  bool few_unknown(Clock::time_point now) const {
-    return computing_ == 0 && now >= learned_few_ + kProbePause;
-  }
   double time_of_passes() const;  ///< in seconds, of all that a request meets
   /// The seconds that a pass is planned for at most; about as many as one of three queries takes are always
   /// allowed. Clients usually wait as long for an answer as max_queue_time. In half of that a request must
@@ -138,8 +134,9 @@ class Batcher {
   std::size_t most_queries(double longest) const;
   /// Whether a request that would be refused is let in all the same: only a pass corrects what is known of
   /// passes. `too_many`: it would be stopped, as far as is known. It can wait for `left` seconds.
-  bool is_tried(std::size_t queries, bool too_many, double left);
-  Result<void> admit(const Caller& caller, std::size_t queries, double longest);
+  bool is_tried(const std::string& client, std::size_t queries, bool too_many, double left);
+  /// Returns whether it is tried though it takes too long.
+  Result<bool> admit(const Caller& caller, std::size_t queries, double longest);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
@@ -163,7 +160,10 @@ class Batcher {
   std::size_t queued_queries_ = 0;
   Ticket next_ticket_ = 1;
   PassCost cost_;
-  Clock::time_point learned_few_;                ///< when a pass of a few queries last did
+  Clock::time_point learned_, learned_few_;  ///< when a pass last did, and one of a few queries
+  /// After so long without a pass of few, the next whose first request has few is made of no more: longer
+  /// the more often such a pass took what was predicted.
+  Clock::duration few_pause_ = kProbePause;
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
@@ -180,10 +180,12 @@ class Batcher {
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
   /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
   /// For another such time none that asks for more than one that was refused since: the smallest show most.
-  /// What few queries take is doubted after as long without a pass of few.
+  /// What is known is doubted after as long without a pass.
   static constexpr std::chrono::minutes kProbePause{1};
   std::size_t refused_idle_ = 0;  ///< where nothing else waited
   Clock::time_point next_probe_;
+  static constexpr double kSurprise = 1.5;  ///< a pass that takes so many times what is predicted, or less
+  static constexpr int kMostPauses = 8;     ///< in few_pause_
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t least_refused_ = kNone;
   std::size_t computing_ = 0;  ///< queries of the batch that is computed

@@ -144,6 +144,24 @@ double ComputeThread::first_early(const Client& client) const {
   return client.early_finish_ - client.waiting_;
 }
 
+bool ComputeThread::may_try(const std::string& client, Clock::duration pause) {
+  const std::lock_guard lock(mutex_);
+  const auto at = now();
+  std::erase_if(tries_, [&](const auto& entry) { return at >= entry.second.wanted + 2 * pause; });
+  auto& own = tries_[client];
+  own.wanted = at;
+  const auto earlier = [&](const auto& entry) { return entry.second.last < own.last; };
+  if (at < next_try_ || std::any_of(tries_.begin(), tries_.end(), earlier)) return false;
+  own.last = at;
+  next_try_ = at + pause;
+  return true;
+}
+
+void ComputeThread::give_back_try() noexcept {
+  const std::lock_guard lock(mutex_);
+  next_try_ = now();
+}
+
 std::size_t ComputeThread::clients_that_wait() const {
   const std::lock_guard lock(mutex_);
   return waiting_;

@@ -128,14 +128,11 @@ class ComputeThread {
     double busy;       ///< the part of the time that they computed, of late
   };
   Others others_that_compute(const Seat& seat) const;
-  /// While others wait, a queue may try a request that takes too long, if none has in the last `pause`.
-  /// Returns for how many pauses it must then leave that to the other queues; 0: it may not try.
-  int try_large(Clock::duration pause) {
-    const std::lock_guard lock(mutex_);
-    if (now() < next_try_) return 0;
-    next_try_ = now() + pause;
-    return static_cast<int>(seats_.size());
-  }
+  /// Whether a request of that client may be tried, though it takes too long, while others wait. One may in
+  /// each `pause`: of the clients that asked for it of late, that of the one whose last try is longest ago.
+  bool may_try(const std::string& client, Clock::duration pause);
+  /// What was tried was not computed.
+  void give_back_try() noexcept;
   /// How many clients wait or are in the pass that runs.
   std::size_t clients_that_wait() const;
 
@@ -176,6 +173,10 @@ class ComputeThread {
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
   bool picking_ = false;
+  struct Tries {
+    Clock::time_point wanted, last = Clock::time_point::min();
+  };
+  std::unordered_map<std::string, Tries> tries_;  ///< of clients that wanted one of late
   Clock::time_point next_try_ = now();
   Clock::time_point early_since_ = now();  ///< since the last pass that began with one, or since one waits
   bool early_waits_ = false;

@@ -620,16 +620,18 @@ TEST(Batcher, RefusedQueriesOfAFirstPassAreNotTakenForSoMany) {
   rig.expect_a_hundred_to_take(1s);
 }
 
-/// A server with a clock of its own. A request is the number of its queries, each of which takes a time.
+/// A server with a clock of its own. A request is the number of its queries. A pass takes a time, and more
+/// for each of them.
 class ClockServer : public FakeServer {
  public:
-  explicit ClockServer(std::chrono::milliseconds each) : each_(each) {
+  explicit ClockServer(std::chrono::milliseconds each, std::chrono::milliseconds base)
+      : each_(each), base_(base) {
     most_queries = 1000;
     sample = "0";
   }
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
     TimeLimit* const limit = TimeLimit::current();
-    auto end = time;
+    auto end = time + base_;
     for (const auto& request : requests) end += each_ * std::stoi(std::string(as_text(request)));
     if (end > limit->end()) limit->over();
     time = std::min(end, limit->end());
@@ -638,13 +640,14 @@ class ClockServer : public FakeServer {
   mutable Clock::time_point time{};
 
  private:
-  const std::chrono::milliseconds each_;
+  const std::chrono::milliseconds each_, base_;
 };
 
 /// A batcher whose time is that server's.
 struct ClockRig {
-  explicit ClockRig(std::chrono::milliseconds each, const QueueOptions& limits = patient(1ms, 256, 100))
-      : server(std::make_shared<ClockServer>(each)), batcher(limits, {}, metrics, compute) {}
+  explicit ClockRig(std::chrono::milliseconds each, const QueueOptions& limits = patient(1ms, 256, 100),
+                    std::chrono::milliseconds base = 0ms)
+      : server(std::make_shared<ClockServer>(each, base)), batcher(limits, {}, metrics, compute) {}
   bool submit(Batcher& by, std::size_t queries, Caller caller = {"a"}) {
     return by
         .submit(server, pages_of(std::to_string(queries)), queries, ByteLease(budget), answers.keep("one"),
@@ -677,6 +680,13 @@ TEST(Batcher, MeasuringEndsInFiveSeconds) {
   EXPECT_LE(rig.server->time, Clock::time_point(5s));
 }
 
+/// Or, where nobody asks for fewer, look-ups of four keys are refused for good.
+TEST(Batcher, AFirstPassIsMeasuredThoughItTakesLong) {
+  ClockRig rig(10ms, patient(1ms, 256, 100), 2700ms);
+  rig.batcher.measure(*rig.server);
+  EXPECT_TRUE(rig.submit(rig.batcher, 4));
+}
+
 /// A machine may have been slow for a while, so what took too long is tried now and then.
 TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
   ClockRig rig(100ms);
@@ -698,27 +708,77 @@ TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
   EXPECT_TRUE(tried(200)) << "who asked for less has not come again";
 }
 
+/// While others compute, one request a minute is tried in all queues.
+TEST(Batcher, ClientsThatWantToTryDoSoInTurns) {
+  ClockRig rig(100ms);
+  Batcher other(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
+  Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
+  for (Batcher* by : {&rig.batcher, &other}) by->measure(*rig.server);
+  const auto tried = [&](Batcher& by, const char* client) {
+    EXPECT_TRUE(rig.submit(busy, 1));
+    const bool taken = rig.submit(by, 200, {client});
+    while (rig.pass()) continue;
+    return taken;
+  };
+  for (int i = 0; i < 3; ++i) {
+    rig.server->time += 1min;
+    EXPECT_TRUE(tried(rig.batcher, "a")) << "nobody else wants to";
+  }
+  EXPECT_FALSE(tried(other, "b")) << "one a minute";
+  rig.server->time += 1min;
+  EXPECT_FALSE(tried(rig.batcher, "a")) << "it is the other's turn";
+  EXPECT_TRUE(tried(other, "b"));
+  rig.server->time += 1min;
+  EXPECT_FALSE(tried(other, "b"));
+  EXPECT_TRUE(tried(rig.batcher, "a"));
+  rig.server->time += 3min;
+  EXPECT_TRUE(tried(rig.batcher, "a")) << "the other has not asked for long";
+}
+
+/// Or who cancels what is tried would keep others out.
+TEST(Batcher, WhoLeavesBeforeItIsTriedTakesNoTry) {
+  ClockRig rig(100ms);
+  Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
+  rig.batcher.measure(*rig.server);
+  rig.server->time += 1min;
+  ASSERT_TRUE(rig.submit(busy, 1));
+  EXPECT_TRUE(rig.submit(rig.batcher, 200));
+  EXPECT_FALSE(rig.submit(rig.batcher, 100));
+  EXPECT_TRUE(rig.batcher.cancel(1));
+  EXPECT_TRUE(rig.submit(rig.batcher, 200, {"a", rig.server->time + 1ms}));
+  EXPECT_TRUE(rig.pass());
+  ASSERT_EQ(rig.batcher.queued(), 0u);
+  ASSERT_TRUE(rig.submit(busy, 1));
+  EXPECT_TRUE(rig.submit(rig.batcher, 200));
+}
+
 /// Large passes do not show what few queries take.
-TEST(Batcher, OnceAMinuteAPassIsOfFewQueries) {
+TEST(Batcher, NowAndThenAPassIsOfFewQueries) {
   ClockRig rig(100ms);
   rig.batcher.measure(*rig.server);
-  const auto ask = [&](std::size_t queries) { ASSERT_TRUE(rig.submit(rig.batcher, queries)); };
+  const auto ten_ask = [&] {
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(rig.submit(rig.batcher, 1, {std::to_string(i)}));
+  };
   const auto expect_a_pass_of = [&](std::chrono::milliseconds time) {
     EXPECT_TRUE(rig.pass());
     EXPECT_EQ(rig.took(), time);
   };
-  for (int i = 0; i < 4; ++i) {
-    ask(10);
+  for (int i = 0; i < 3; ++i) {
+    ten_ask();
     expect_a_pass_of(1s);
     rig.server->time += 20s;
   }
-  ask(1);
-  ask(10);
-  expect_a_pass_of(100ms);
-  expect_a_pass_of(1s);
-  ask(1);  // now it is known
-  ask(10);
-  expect_a_pass_of(1100ms);
+  ten_ask();
+  expect_a_pass_of(300ms);
+  expect_a_pass_of(700ms);
+  for (int i = 0; i < 2; ++i) {  // minutes, as it took what was predicted
+    ten_ask();
+    expect_a_pass_of(1s);
+    rig.server->time += 1min;
+  }
+  ten_ask();
+  expect_a_pass_of(300ms);
+  expect_a_pass_of(700ms);
 }
 
 /// Or one slow pass would refuse its users for good, where another database always has something to do.
