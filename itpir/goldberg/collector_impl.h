@@ -263,7 +263,7 @@ class GoldbergCollector : public ReplyCollector {
       Weighed weighed(options_.stop);
       for (const Round& other : rounds_) {
         if (other.servers.size() < needed() || (&other == &round && agreeing == k)) continue;
-        PIRX_ASSIGN(const bool contested, contests_absence(other, *records, agreement.agrees, weighed));
+        PIRX_ASSIGN(const bool contested, contests_absence(other, *records, round, agreement, weighed));
         if (!contested) continue;
         const std::string why =
             "most say that a key has no record, and others make one whose digest is right";
@@ -425,20 +425,33 @@ class GoldbergCollector : public ReplyCollector {
   }
 
   /// Weighs the answers that any d + 1 of the replies make. The honest ones make the true answer, so that a
-  /// single answer with the right digests is probably that one, and of two nobody knows. Who took no part in
-  /// it in a round where others made it is suspected. Nothing where no answer is right.
+  /// single answer with the right digests is probably that one, and of two nobody knows. Two records with
+  /// right digests for one wish are two answers, also in answers that lack a record for another wish. Who
+  /// took no part in it in a round where others made it is suspected. Nothing where no answer is right.
   Result<std::optional<Answer>> weigh(const Round& round, const std::string& why) {
     std::vector<std::size_t> wishes(wishes_.size());
     std::iota(wishes.begin(), wishes.end(), std::size_t{0});
     std::optional<Records> only;
+    Records fitting;  // for each wish, the record whose digest is right, in whatever answer
     std::vector<bool> agrees, suspected(coordinates().size(), false);
     bool several = false, all = true;
     Weighed weighed(options_.stop);
     const auto note = [&](std::span<const std::size_t> by, const std::vector<Bytes>& found) {
       auto records = read_found(options_, 0, found);
-      if (!records || !speaks_for(options_.believe, *records)) return true;
-      several = only && *only != *records;
-      if (several) return false;
+      if (!records) return true;
+      const bool right = speaks_for(options_.believe, *records);
+      if (options_.believe) {
+        several = right && only && *only != *records;
+      } else {
+        fitting.resize(records->size());
+        for (std::size_t i = 0; i < fitting.size(); ++i) {
+          const auto& record = (*records)[i];
+          if (!record) continue;  // no digest speaks for that: a wrong sum reads so, too
+          several = several || (fitting[i] && *fitting[i] != *record);
+          fitting[i] = record;
+        }
+      }
+      if (several || !right) return !several;
       only = std::move(*records);
       for (const auto server : by) agrees[server] = true;
       return true;
@@ -476,23 +489,35 @@ class GoldbergCollector : public ReplyCollector {
     return answer;
   }
 
-  /// Whether d + 1 of the replies make a record with the right digest where `proven`, which the servers of
-  /// `agrees` prove, has none: then more lied than the bound, or d + 1 of them forged it together. None of
-  /// those servers takes part, so that one liar's words beside theirs, of which there are many choices, make
-  /// no record by chance. False, too, where there are too many ways to choose d + 1, or to weigh what these
-  /// made, or there is no time for it: liars who say all sorts of things must not undo what is proven.
-  Result<bool> contests_absence(const Round& round, const Records& proven, const std::vector<bool>& agrees,
-                                Weighed& weighed) const {
+  /// Whether d + 1 of the replies make a record with the right digest where `found`, which the servers of
+  /// `agreement` make in round `decided`, has none: then more lied than the bound, or d + 1 of them forged it
+  /// together. None of those servers takes part, so that one liar's words beside theirs, of which there are
+  /// many choices, make no record by chance. Who is not known to have lied in a round that is proven may be
+  /// honest, if `found` is proven; but no more than d of those who make another record are, as d + 1 honest
+  /// servers make what is proven. False, too, where there are too many ways to choose d + 1, or to weigh what
+  /// these made, or there is no time for it: liars who say all sorts of things must not undo what is proven.
+  Result<bool> contests_absence(const Round& round, const Records& found, const Round& decided,
+                                const decoding::Agreement& agreement, Weighed& weighed) const {
+    std::vector<bool> lied(coordinates().size(), !agreement.proven);
+    for (std::size_t r = 0; r < rounds_.size(); ++r) {
+      const auto& verdict = verdict_->rounds[r];
+      if (&rounds_[r] != &decided && !(verdict && verdict->proven)) continue;
+      for (const auto server : rounds_[r].servers) lied[server] = lied[server] || !verdict->agrees[server];
+    }
     auto servers = round.servers;
-    std::erase_if(servers, [&](std::size_t server) { return agrees[server]; });
+    std::erase_if(servers, [&](std::size_t server) { return agreement.agrees[server]; });
     std::vector<std::size_t> missing;
-    for (std::size_t i = 0; i < proven.size(); ++i) {
-      if (!proven[i]) missing.push_back(i);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i]) missing.push_back(i);
     }
     if (missing.empty() || servers.size() < needed() || too_many_subsets(servers.size())) return false;
     bool contested = false;
     for (std::size_t i = 0; i < missing.size() && !contested; ++i) {
-      const auto contest = [&](std::span<const std::size_t>, const std::vector<Bytes>& others) {
+      const auto contest = [&](std::span<const std::size_t> by, const std::vector<Bytes>& others) {
+        const auto liars = static_cast<std::size_t>(
+            std::count_if(by.begin(), by.end(), [&](std::size_t server) { return lied[server]; }));
+        const std::size_t honest = std::min(by.size() - liars, degree());
+        if (by.size() - honest < needed()) return true;
         const auto made = read_found(options_, missing[i], others);
         contested = made && made->front();
         return !contested;

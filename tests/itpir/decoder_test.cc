@@ -515,6 +515,95 @@ TEST(Rounds, InWhichNobodyMakesTheAnswerSuspectNobody) {
     EXPECT_EQ(answer->servers[j], j < 3 ? ServerStatus::kOk : ServerStatus::kSilent) << j;
 }
 
+/// A session for a record that the servers do not have, round by round. Liars send garbage, or what fits
+/// another record together with the honest servers in `beside`. Without blinding.
+struct AbsentRecord {
+  AbsentRecord(unsigned l, unsigned t) : deployment({}, {14, 9, 1, false, false}, l, t, engine) {}
+
+  void ask(std::span<const std::size_t> from, std::span<const std::size_t> liars,
+           std::optional<std::vector<std::size_t>> beside = {}) {
+    const gf2e::Gf2_8 f;
+    const auto x = [&](std::size_t j) { return f.from_label(deployment.spec().coordinates[j]); };
+    auto replies =
+        lie(deployment, wanted, Lie::kGarbage, beside ? range(0) : liars, engine, Blinding::kOff).replies;
+    for (const auto j : liars) {
+      if (!beside) break;
+      auto error = f.one();  // of the polynomial that is 1 at 0 and 0 at these servers
+      for (const auto other : *beside) {
+        error = f.mul(error, f.mul(f.sub(x(j), x(other)), f.inv(f.sub(f.zero(), x(other)))));
+      }
+      for (std::size_t w = 0; w < forged.size(); ++w) tamper(f, replies[j], w, error);
+    }
+    if (!collector) {
+      DecodeOptions options;
+      options.read_checks = true;
+      options.read = [this](std::size_t, std::span<const Bytes> found) -> Result<Records> {
+        return Records{found[0] == forged ? std::optional(forged) : std::nullopt};
+      };
+      collector.emplace(deployment.collector(wanted, {}, options));
+    } else {
+      EXPECT_TRUE(
+          collector->ask_again(testing::records_of(wanted), deployment.scalars(wanted, {})).has_value());
+    }
+    for (const auto j : from) EXPECT_TRUE(collector->add(j, replies[j]).has_value());
+  }
+  void expect_proven(std::span<const std::size_t> liars) {
+    const auto answer = std::move(*collector).finish();
+    ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
+    EXPECT_EQ(answer->missing, std::vector<std::size_t>{0});
+    EXPECT_EQ(answer->certainty, Certainty::kProven);
+    for (std::size_t j = 0; j < deployment.servers.size(); ++j) {
+      const bool liar = std::find(liars.begin(), liars.end(), j) != liars.end();
+      EXPECT_EQ(answer->servers[j] == ServerStatus::kLied, liar) << j;
+    }
+  }
+  void expect_contested() {
+    expect_error(std::move(*collector).finish(), ErrorCode::kUndecodable,
+                 "others make one whose digest is right");
+  }
+
+  std::mt19937_64 engine = pirx::testing::seeded_engine(512);
+  Deployment<gf2e::Gf2_8> deployment;
+  std::vector<std::uint64_t> wanted{5};
+  Bytes forged = [this] {
+    auto record = deployment.records[5];
+    for (auto& byte : record) byte ^= std::byte{1};
+    return record;
+  }();
+  std::optional<GoldbergCollector<gf2e::Gf2_8>> collector;
+};
+
+/// d liars, and an honest server that was silent in the round which proves the absence, make a record in
+/// another round. A server that is known to have lied is no honest one.
+TEST(Absences, AreNotContestedBesideAServerThatWasSilent) {
+  const std::vector<std::size_t> two{0, 1}, three{0, 1, 7}, later{0, 1, 2, 3, 7};
+  AbsentRecord silent(8, 2);
+  silent.ask(range(7), two);
+  silent.ask(later, two, std::vector<std::size_t>{7});
+  silent.expect_proven(two);
+
+  AbsentRecord known(8, 2);
+  known.ask(range(8), three);
+  known.ask(range(7), two);
+  known.ask(later, three, range(0));
+  known.expect_contested();
+}
+
+/// At most d honest servers make a record that there is not: of d + 1 it may be one liar, of 2 d + 1 it is
+/// d + 1.
+TEST(Absences, AreContestedByManyServersThatWereSilent) {
+  const std::vector<std::size_t> two{5, 6}, three{5, 6, 7};
+  AbsentRecord few(8, 1);
+  few.ask(range(5), {});
+  few.ask(two, two, range(0));
+  few.expect_proven({});
+
+  AbsentRecord many(8, 1);
+  many.ask(range(5), {});
+  many.ask(three, three, range(0));
+  many.expect_contested();
+}
+
 /// A session for record 5 in which the test chooses who answers and who lies, round by round. Over this field
 /// there are no accidents.
 struct ChosenRounds {
@@ -999,6 +1088,72 @@ TEST(Digests, OfARecordInBothDatabasesAccuseNobody) {
   EXPECT_EQ(answer->records.at(0), deployment.records[2]);
   EXPECT_EQ(answer->certainty, Certainty::kProbable);
   for (std::size_t j = 0; j < 7; ++j) EXPECT_EQ(answer->servers[j], ServerStatus::kOk) << j;
+}
+
+/// Two liars of four make another record for the first of two keys, with a right digest, or a wrong sum; and
+/// likewise for the second, of which the honest ones say the truth, too. A missing key has no digest that
+/// could speak for it.
+TEST(Digests, OfTwoRecordsForAKeyAreAmbiguousThoughAnotherIsMissing) {
+  auto engine = pirx::testing::seeded_engine(511);
+  constexpr std::size_t kBytes = 9;
+  const Deployment<gf2e::Gf2_8> deployment({}, {14, kBytes, 1, false, false}, 4, 1, engine);
+  const std::vector<std::uint64_t> wanted{5, 9};
+  enum Says : std::uint8_t { kTruth = 0, kForged = 0x40, kJunk = 0x41 };  // what is added to every byte
+  const auto made = [&](std::size_t wish, Says says) {
+    auto record = deployment.records[wanted[wish]];
+    for (auto& byte : record) byte ^= std::byte{says};
+    return record;
+  };
+  struct Case {
+    bool missing;  ///< the second key
+    Says first, second;
+    std::string error;  ///< none: the first record is right
+  };
+  const std::string several = "several answers have the right digests", none = "no answer has the right";
+  for (const auto& [missing, first, second, error] :
+       {Case{true, kForged, kForged, several}, Case{false, kForged, kJunk, several},
+        Case{true, kJunk, kJunk, none}, Case{false, kJunk, kJunk, ""}, Case{true, kTruth, kForged, ""}}) {
+    DecodeOptions options;
+    options.read_checks = true;
+    options.read = [&, missing = missing](std::size_t from, std::span<const Bytes> found) -> Result<Records> {
+      Records records(found.size());
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const bool exists = from + i == 0 || !missing;
+        if ((exists && found[i] == made(from + i, kTruth)) || found[i] == made(from + i, kForged)) {
+          records[i] = found[i];
+        }
+      }
+      return records;
+    };
+    for (const std::size_t liar : {0u, 2u}) {
+      SCOPED_TRACE(std::to_string(missing) + " " + std::to_string(first) + " " + std::to_string(second));
+      auto replies = deployment.ask(wanted, engine);
+      for (std::size_t w = 0; w < 2 * kBytes; ++w) {
+        for (const std::size_t j : {liar, liar + 1}) {
+          tamper(gf2e::Gf2_8{}, replies[j], w, w < kBytes ? first : second);
+        }
+      }
+      const auto answer = deployment.decode(wanted, replies, range(4), {}, options);
+      if (!error.empty()) {
+        expect_error(answer, ErrorCode::kUndecodable, error);
+      } else {
+        ASSERT_TRUE(answer.has_value()) << answer.error().to_string();
+        EXPECT_EQ(answer->records.at(0), made(0, kTruth));
+        EXPECT_EQ(answer->certainty, Certainty::kProbable);
+      }
+      // The caller's check is offered whole answers, and chooses.
+      auto check = options;
+      check.believe = [&](const auto& records) { return records[0] == made(0, kTruth) && !records[1]; };
+      const auto chosen = deployment.decode(wanted, replies, range(4), {}, check);
+      EXPECT_EQ(chosen.has_value(), missing);
+      if (chosen) {
+        EXPECT_EQ(chosen->missing, std::vector<std::size_t>{1});
+      }
+      check.believe = [](const auto&) { return true; };
+      const auto any = deployment.decode(wanted, replies, range(4), {}, check);
+      expect_error(any, ErrorCode::kUndecodable, several);
+    }
+  }
 }
 
 /// What cannot be weighed against all other answers is not called probable.
