@@ -3,11 +3,11 @@
 #include "pirx/cpir/dj/cipher.h"
 
 #include <array>
-#include <atomic>
 
 #include "limbs.h"
 #include "prime_side.h"
 #include "src/base/constant_time.h"
+#include "src/base/parallel_try.h"
 
 namespace pirx::cpir::dj {
 namespace {
@@ -74,15 +74,14 @@ struct Cipher::State {
     const auto value = from_bytes(c);
     std::array<mp_limb_t, 2> valid{};
     std::array<Limbs, 2> residues;
-#pragma omp parallel for schedule(static)
-    for (int side = 0; side < 2; ++side) {
-      const auto at = static_cast<std::size_t>(side);
+    PIRX_TRY(parallel_try(thread_count(), 2, [&](std::size_t at, std::size_t) -> Result<void> {
       mp_limb_t good = below_mask(value.expose(), n_powers[s + 1].expose());
       auto x = resized(value.expose(), value.size());
       for (unsigned j = s; j >= last; --j) x = sides[at].open(x.expose(), j, good);
       valid[at] = good;
       residues[at] = std::move(x);
-    }
+      return {};
+    }));
     const auto m = join(last, residues[0].expose(), residues[1].expose());
     SecretVector<std::byte> out(public_key.ciphertext_bytes(last - 1));
     limbs_to_bytes(m.expose(), out.expose());
@@ -127,17 +126,13 @@ Result<std::vector<SecretVector<std::byte>>> Cipher::encrypt_zeros(std::span<con
     PIRX_TRY(check_layer(layers[i], state_->s_max));
     for (std::size_t side = 0; side < 2; ++side) lifts[i][side] = state_->sides[side].random_unit(rng);
   }
-  std::atomic<bool> stopped = false;
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t task = 0; task < 2 * layers.size(); ++task) {
-    if (stopped || (stop && stop())) {
-      stopped = true;
-      continue;
-    }
-    auto& lift = lifts[task / 2][task % 2];
-    lift = state_->sides[task % 2].lift(lift.expose(), layers[task / 2]);
-  }
-  if (stopped) return fail(ErrorCode::kUnavailable, "the query was not made in time");
+  PIRX_TRY(
+      parallel_try(thread_count(), 2 * layers.size(), [&](std::size_t task, std::size_t) -> Result<void> {
+        if (stop && stop()) return fail(ErrorCode::kUnavailable, "the query was not made in time");
+        auto& lift = lifts[task / 2][task % 2];
+        lift = state_->sides[task % 2].lift(lift.expose(), layers[task / 2]);
+        return {};
+      }));
   std::vector<SecretVector<std::byte>> zeros;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto zero = state_->join(layers[i] + 1, lifts[i][0].expose(), lifts[i][1].expose());

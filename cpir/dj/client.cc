@@ -3,11 +3,11 @@
 #include "pirx/cpir/dj/client.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "pirx/cpir/dj/cipher.h"
 #include "polynomial.h"
 #include "src/base/constant_time.h"
+#include "src/base/parallel_try.h"
 #include "src/base/process.h"
 #include "src/protocol/message.h"
 
@@ -45,14 +45,14 @@ Result<Blinding> Client::blind(Rng& rng, const Stop& stop) const {
   }
   PIRX_ASSIGN(auto zeros, state_->cipher.encrypt_zeros(layers, rng, stop));
   std::vector<Blinding::Selector> selectors(layers.size());
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t i = 0; i < layers.size(); ++i) {
+  PIRX_TRY(parallel_try(thread_count(), layers.size(), [&](std::size_t i, std::size_t) -> Result<void> {
     auto& [zero, one] = selectors[i];
     zero = std::move(zeros[i]);
-    const auto made = state_->cipher.encrypt_bit(layers[i], 1, SecretVector<std::byte>(zero.expose()));
-    PIRX_CHECK(made.has_value());
-    one = SecretVector<std::byte>(*made);
-  }
+    PIRX_ASSIGN(const auto made,
+                state_->cipher.encrypt_bit(layers[i], 1, SecretVector<std::byte>(zero.expose())));
+    one = SecretVector<std::byte>(made);
+    return {};
+  }));
   return Blinding(std::move(selectors), process);
 }
 
@@ -104,16 +104,15 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, const Stop& stop)
   const std::size_t each = params.ciphertext_bytes(top);
   SecretVector<std::byte> row(static_cast<std::size_t>(params.geometry().row_bytes()));
   SecretVector<std::byte> wrong(params.chunks());  // not zero: what was decrypted is too long
-  std::atomic<bool> stopped = false;
   // A single chunk is decrypted by one thread for each prime instead.
-#pragma omp parallel for schedule(dynamic) if (params.chunks() > 1)
-  for (std::size_t chunk = 0; chunk < params.chunks(); ++chunk) {
-    if (stop && !stopped && stop()) stopped = true;
-    if (stopped) continue;
+  PIRX_TRY(parallel_try(thread_count(), params.chunks(), [&](std::size_t chunk, std::size_t) -> Result<void> {
+    if (stop && stop())
+      return fail(ErrorCode::kUnavailable, "the deadline passed while the reply was opened");
     const auto opened = state_->cipher.decrypt_layers(top, body.subspan(chunk * each, each), params.layer(1));
     if (!opened) {
+      if (opened.error().code() == ErrorCode::kResourceExhausted) return tl::unexpected(opened.error());
       wrong.expose()[chunk] = std::byte{1};
-      continue;
+      return {};
     }
     const auto number = opened->expose();
     const auto length = params.chunk_length(chunk);
@@ -121,8 +120,8 @@ Result<SecretVector<std::byte>> Client::decode(ByteSpan reply, const Stop& stop)
     const auto data = number.last(length);
     std::copy(data.begin(), data.end(),
               row.expose().begin() + static_cast<std::ptrdiff_t>(chunk * params.chunk_bytes()));
-  }
-  if (stopped) return fail(ErrorCode::kUnavailable, "the deadline passed while the reply was opened");
+    return {};
+  }));
   std::byte any{0};
   for (const auto byte : wrong.expose()) any |= byte;
   if (reveal(std::to_integer<std::uint64_t>(any))) {
