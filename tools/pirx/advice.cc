@@ -33,9 +33,8 @@ constexpr AdviceRow kAdvice[] = {
     {ErrorCode::kUnauthenticated, "is not valid yet",
      "a certificate is not valid yet: check this machine's clock; if it is right, ask the operator"},
     {ErrorCode::kUnauthenticated, "speaks no TLS 1.3",
-     "the servers speak an old TLS only: ask the operator for TLS 1.3, or take TLS 1.2 with 'pirx deploy "
-     "FILE "
-     "--tls-1.2 --server ...'"},
+     "the servers speak an old TLS only: ask the operator for TLS 1.3, or take TLS 1.2 with "
+     "'pirx deploy FILE --tls-1.2 --server ...'"},
     {ErrorCode::kUnauthenticated, "this client's certificate or its key",
      "your own certificate or key cannot be used: check the files of --tls-cert and --tls-key"},
     {ErrorCode::kUnauthenticated, "it may want a certificate",
