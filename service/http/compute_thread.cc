@@ -148,11 +148,11 @@ bool ComputeThread::may_try(const std::string& client, Clock::duration pause) {
   const std::lock_guard lock(mutex_);
   const auto at = now();
   std::erase_if(tries_, [&](const auto& entry) { return at >= entry.second.wanted + 2 * pause; });
-  auto& own = tries_[client];
+  auto& own = tries_.try_emplace(client, Tries{at, at}).first->second;
   own.wanted = at;
-  const auto earlier = [&](const auto& entry) { return entry.second.last < own.last; };
+  const auto earlier = [&](const auto& entry) { return entry.second.since < own.since; };
   if (at < next_try_ || std::any_of(tries_.begin(), tries_.end(), earlier)) return false;
-  own.last = at;
+  own.since = at;
   next_try_ = at + pause;
   return true;
 }

@@ -129,7 +129,8 @@ class ComputeThread {
   };
   Others others_that_compute(const Seat& seat) const;
   /// Whether a request of that client may be tried, though it takes too long, while others wait. One may in
-  /// each `pause`: of the clients that asked for it of late, that of the one whose last try is longest ago.
+  /// each `pause`: of the clients that asked for it of late, that of the one which has waited longest, since
+  /// it first asked or was tried.
   bool may_try(const std::string& client, Clock::duration pause);
   /// What was tried was not computed.
   void give_back_try() noexcept;
@@ -174,7 +175,7 @@ class ComputeThread {
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
   bool picking_ = false;
   struct Tries {
-    Clock::time_point wanted, last = Clock::time_point::min();
+    Clock::time_point wanted, since;
   };
   std::unordered_map<std::string, Tries> tries_;  ///< of clients that wanted one of late
   Clock::time_point next_try_ = now();

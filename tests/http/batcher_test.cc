@@ -726,11 +726,12 @@ TEST(Batcher, ClientsThatWantToTryDoSoInTurns) {
   }
   EXPECT_FALSE(tried(other, "b")) << "one a minute";
   rig.server->time += 1min;
-  EXPECT_FALSE(tried(rig.batcher, "a")) << "it is the other's turn";
-  EXPECT_TRUE(tried(other, "b"));
-  rig.server->time += 1min;
+  EXPECT_TRUE(tried(rig.batcher, "a")) << "it waits since its last try, and the other since it first asked";
   EXPECT_FALSE(tried(other, "b"));
-  EXPECT_TRUE(tried(rig.batcher, "a"));
+  rig.server->time += 1min;
+  EXPECT_FALSE(tried(rig.batcher, "a")) << "it is the other's turn";
+  EXPECT_FALSE(tried(other, "c")) << "nor is it for who has come since";
+  EXPECT_TRUE(tried(other, "b"));
   rig.server->time += 3min;
   EXPECT_TRUE(tried(rig.batcher, "a")) << "the other has not asked for long";
 }
