@@ -97,6 +97,7 @@ class WrongFiles(cl.Servers):
             self.skipTest("another user cannot run this pirx")
         pem = ("serve", "plain", "--coordinate", 1, "--listen", "127.0.0.1:0", "--tls-cert", "pem", "--tls-key", "pem")
         for name, words in (("plain", ("db", "info", "plain")), ("deployment", ("get", "deployment", 0)),
+                            ("deployment", ("deploy", "deployment", "--server", "http://127.0.0.1:1", "--force")),
                             ("config", ("serve", "--config", "config")), ("pem", pem),
                             ("text", ("get", "deployment", "--key", "a", "--positions", "text"))):
             with self.subTest(file=name):

@@ -31,7 +31,7 @@ bool may_pin(const std::string& file) {
 }
 
 /// The deployments in FILE; none where there is no such file. InvalidArgument: it is something else than a
-/// deployment file, which must not be lost.
+/// deployment file, which must not be lost. Unavailable: it cannot be read.
 Result<std::vector<Deployment>> read_target(const DeployArguments& a) {
   std::error_code ignored;
   std::vector<Deployment> none;
@@ -42,6 +42,8 @@ Result<std::vector<Deployment>> read_target(const DeployArguments& a) {
   }
   auto before = load_deployments(a.target);
   if (before) return std::move(*before);
+  // Nobody knows what it says, so not even --force replaces it.
+  if (before.error().code() == ErrorCode::kUnavailable) return tl::unexpected(before.error());
   if (a.force) return none;
   return invalid(
       a.target + " exists and is no deployment file: " +
