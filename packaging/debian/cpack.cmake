@@ -48,7 +48,7 @@ pirx_describe(pirx-doc doc "private look-ups: documentation"
               "${what}\nThis package has the manual: protocols, operation of servers, formats of files\nand messages." ALL)
 pirx_describe(python3-pirx python "private look-ups: Python package"
               "${what}\nThis package has the Python module pirx."
-              DEPENDS "python3:any (>= 3.9), ${library} ${same}" RECOMMENDS "pirx ${same}" SUGGESTS "python3-numpy, python3-pandas, pirx-doc" ALL)
+              DEPENDS "python3:any (>= 3.11), ${library} ${same}" RECOMMENDS "pirx ${same}" SUGGESTS "python3-numpy, python3-pandas, pirx-doc" ALL)
 pirx_describe(pirx-ranks utils "private look-ups: one server out of several machines"
               "${what}\nThis package has the program pirx-ranks, which spreads a server over processes\nthat mpirun starts."
               DEPENDS "openmpi-bin")

@@ -141,10 +141,12 @@ std::string tls_failure(CURLcode code, const std::string& detail, bool allow_tls
   if (says("wrong version number")) {
     return "speaks no TLS" + because + "if it serves http, write http:// in place of https://";
   }
-  if (says("alert protocol version")) {
-    return allow_tls_1_2
-               ? "speaks neither TLS 1.3 nor 1.2" + because + "it is too old"
-               : "speaks no TLS 1.3" + because + "its operator should turn that on; or allow TLS 1.2";
+  // A server that knows no TLS 1.3 may say that it shares no cipher; one of TLS 1.2 that it wants a
+  // certificate.
+  if (says("alert protocol version") || (!allow_tls_1_2 && says("alert handshake failure"))) {
+    return allow_tls_1_2 ? "speaks neither TLS 1.3 nor 1.2" + because + "it is too old"
+                         : "speaks no TLS 1.3, it seems" + because +
+                               "its operator should turn that on; or allow TLS 1.2";
   }
   if (says("has expired")) {
     return "has a certificate that has expired" + because +

@@ -87,7 +87,7 @@ class Wheel(unittest.TestCase):
     def test_types(self):
         if shutil.which("mypy") is None:
             self.skipTest("mypy is not installed")
-        run("mypy", "--strict", "--python-version", "3.9", "--cache-dir", self.path / "mypy", "pirx", cwd=ROOT / "python")
+        run("mypy", "--strict", "--python-version", "3.11", "--cache-dir", self.path / "mypy", "pirx", cwd=ROOT / "python")
         wrong = self.path / "wrong.py"
         wrong.write_text("import pirx\nx: int = pirx.Deployment.load('a').get('b')\n")
         done = subprocess.run(["mypy", "--strict", "--cache-dir", self.path / "mypy", wrong], capture_output=True, text=True,

@@ -154,6 +154,8 @@ Reloader::Beside web_page_reloader(const ServeSettings& settings, http::HttpServ
     stamp = std::move(now);
     auto next = load_web_page(settings.web, settings.web_folder);
     if (!next) {
+      // A bad file is named once, not at every look; that a file is not there may pass.
+      if (next.error().code() != ErrorCode::kDataLoss) stamp.clear();
       log({.event = "web_refused",
            .text = {{"code", std::string(error_code_name(next.error().code()))},
                     {"reason", next.error().message()}},
