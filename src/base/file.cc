@@ -205,13 +205,14 @@ Result<void> TemporaryFile::reserve(std::uint64_t bytes) const {
   return fail(error.code(), error.message() + " (it needs " + std::to_string(bytes) + " bytes)");
 }
 
-Result<void> TemporaryFile::sync() const {
+Result<void> TemporaryFile::sync() {
   if (::fsync(fd_.get()) != 0) return tl::unexpected(system_error("sync", path_, errno));
+  synced_ = true;
   return {};
 }
 
 Result<void> TemporaryFile::commit(const std::filesystem::path& target, Over over) {
-  PIRX_TRY(sync());
+  if (!synced_) PIRX_TRY(sync());
   const unsigned flags = over == Over::kNothing ? RENAME_NOREPLACE : 0;
   int renamed = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), flags);
   // Some network file systems know no flags.

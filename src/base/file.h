@@ -112,8 +112,8 @@ class TemporaryFile {
   Result<void> reserve(std::uint64_t bytes) const;
   /// What may lie at the target of a commit.
   enum class Over : std::uint8_t { kAnything, kNothing };
-  /// Waits until the disk has it, which commit() does, too. Who checks the target should do so after that.
-  Result<void> sync() const;
+  /// Waits until the disk has it, so that commit() does not. Who checks the target should do so after that.
+  Result<void> sync();
   /// Syncs the file, renames it over the target and syncs the folder. The lock is held until destruction.
   /// Unavailable when there is a file where `over` allows nothing.
   Result<void> commit(const std::filesystem::path& target, Over over = Over::kAnything);
@@ -122,6 +122,7 @@ class TemporaryFile {
   TemporaryFile(Fd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
   Fd fd_;
   std::filesystem::path path_;  ///< empty once it is the target
+  bool synced_ = false;
 };
 
 /// Removes what killed writers of `target` left behind: spools, and temporaries whose lock nobody holds.

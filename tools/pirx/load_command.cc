@@ -103,12 +103,13 @@ Result<Requests> make_requests(ByteSpan parameters, const LoadArguments& a, cons
       clients.push_back(std::move(client));
     }
     // The first one is made to its end, which shows whether a look-up takes several messages.
-    PIRX_ASSIGN(auto messages, look_up(*clients[i % clients.size()], asks && (i == 0 || requests.each > 1)));
+    PIRX_ASSIGN(auto messages, look_up(*clients[i % clients.size()], asks && i == 0));
     requests.each = messages.size();
     for (auto& message : messages) {
       requests.reply_bytes.push_back(static_cast<std::size_t>(message.reply_bytes));
       requests.bodies.push_back(std::move(message.bytes));
     }
+    if (requests.each > 1) break;  // every look-up by such a protocol sends the same
     bodies = protocol->slow ? kSlowBodies
                             : std::clamp<std::size_t>(kBodiesBytes / requests.bodies[0].size(), 1, kBodies);
   }
