@@ -286,7 +286,7 @@ std::size_t Batcher::most_queries(double longest) const {
   return most;
 }
 
-bool Batcher::is_tried(const std::string& client, std::size_t queries, bool too_many, double left) {
+bool Batcher::is_tried(std::size_t queries, bool too_many, double left) {
   const auto now = compute_.now();
   const bool idle = queue_.empty() && computing_ == 0;
   const bool all_idle = idle && compute_.others_that_compute(*seat_).wait == 0;
@@ -296,12 +296,14 @@ bool Batcher::is_tried(const std::string& client, std::size_t queries, bool too_
     return computing_ == 0 && now >= learned_ + kProbePause && cost_.predict(queries) > left / 2;
   }
   if (!idle) return false;
-  const bool least = queries <= least_refused_ || now >= next_probe_ + kProbePause;
-  if (now < next_probe_ || !least) {
-    least_refused_ = std::min(least_refused_, queries);
+  const bool least = queries <= least_refused_ || now >= refused_least_ + 2 * kProbePause;
+  if (now < next_probe_ || !least || (!all_idle && !compute_.may_try(*seat_, kProbePause))) {
+    if (least) {
+      least_refused_ = queries;
+      refused_least_ = now;
+    }
     return false;
   }
-  if (!all_idle && !compute_.may_try(client, kProbePause)) return false;
   next_probe_ = now + kProbePause;
   least_refused_ = kNone;
   return true;
@@ -360,7 +362,7 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   const bool too_many = queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
   const bool fits = !too_many && before <= wait && end <= useful.count();
   if (fits) return false;
-  if (left.count() > 0 && is_tried(caller.client, queries, too_many, left.count())) return too_many;
+  if (left.count() > 0 && is_tried(queries, too_many, left.count())) return too_many;
   if (too_many) return fail(ErrorCode::kResourceExhausted, kTooMany);
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
@@ -411,7 +413,7 @@ void Batcher::hand_on(Job& job, double longest) noexcept {
   if (std::exchange(job.tried, false)) {
     next_probe_ = compute_.now();
     least_refused_ = kNone;
-    compute_.give_back_try();
+    compute_.give_back_try(*seat_);
   }
   const auto other =
       std::find_if(queue_.begin(), queue_.end(), [&](const Job& one) { return one.client == job.client; });

@@ -134,7 +134,7 @@ class Batcher {
   std::size_t most_queries(double longest) const;
   /// Whether a request that would be refused is let in all the same: only a pass corrects what is known of
   /// passes. `too_many`: it would be stopped, as far as is known. It can wait for `left` seconds.
-  bool is_tried(const std::string& client, std::size_t queries, bool too_many, double left);
+  bool is_tried(std::size_t queries, bool too_many, double left);
   /// Returns whether it is tried though it takes too long.
   Result<bool> admit(const Caller& caller, std::size_t queries, double longest);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
@@ -179,7 +179,7 @@ class Batcher {
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
   /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
-  /// For another such time none that asks for more than one that was refused since: the smallest show most.
+  /// None is tried that asks for more than one that was refused in twice that time: the smallest show most.
   /// What is known is doubted after as long without a pass.
   static constexpr std::chrono::minutes kProbePause{1};
   std::size_t refused_idle_ = 0;  ///< where nothing else waited
@@ -188,8 +188,9 @@ class Batcher {
   static constexpr int kMostPauses = 8;     ///< in few_pause_
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t least_refused_ = kNone;
-  std::size_t computing_ = 0;  ///< queries of the batch that is computed
-  std::vector<Ticket> gone_;   ///< cancelled while a batch is computed, which may be of it
+  Clock::time_point refused_least_{};  ///< when that was
+  std::size_t computing_ = 0;          ///< queries of the batch that is computed
+  std::vector<Ticket> gone_;           ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   Clock::time_point last_arrival_;

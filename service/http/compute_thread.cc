@@ -144,22 +144,24 @@ double ComputeThread::first_early(const Client& client) const {
   return client.early_finish_ - client.waiting_;
 }
 
-bool ComputeThread::may_try(const std::string& client, Clock::duration pause) {
+bool ComputeThread::may_try(Seat& seat, Clock::duration pause) {
   const std::lock_guard lock(mutex_);
   const auto at = now();
-  std::erase_if(tries_, [&](const auto& entry) { return at >= entry.second.wanted + 2 * pause; });
-  auto& own = tries_.try_emplace(client, Tries{at, at}).first->second;
-  own.wanted = at;
-  const auto earlier = [&](const auto& entry) { return entry.second.since < own.since; };
-  if (at < next_try_ || std::any_of(tries_.begin(), tries_.end(), earlier)) return false;
-  own.since = at;
-  next_try_ = at + pause;
+  seat.wanted_try_ = at;
+  const bool others_turn = std::any_of(seats_.begin(), seats_.end(), [&](const auto& other) {
+    return other->tried_ < seat.tried_ && at < other->wanted_try_ + 2 * pause;
+  });
+  if (others_turn || at < last_try_ + pause) return false;
+  seat.tried_before_ = std::exchange(seat.tried_, at);
+  last_try_ = at;
   return true;
 }
 
-void ComputeThread::give_back_try() noexcept {
+void ComputeThread::give_back_try(Seat& seat) noexcept {
   const std::lock_guard lock(mutex_);
-  next_try_ = now();
+  if (last_try_ != seat.tried_) return;
+  seat.tried_ = seat.tried_before_;
+  last_try_ = kLongAgo;
 }
 
 std::size_t ComputeThread::clients_that_wait() const {

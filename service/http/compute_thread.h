@@ -57,6 +57,7 @@ class ComputeThread {
   };
 
   static constexpr double kNever = std::numeric_limits<double>::infinity();
+  static constexpr Clock::time_point kLongAgo = Clock::time_point::min();
   /// What waits in a queue, in predicted seconds of passes.
   struct Queued {
     double seconds = 0;           ///< of all
@@ -80,6 +81,8 @@ class ComputeThread {
     Clock::time_point due_since_{};  ///< since its last pass, or since something is due
     Clock::time_point last_pass_end_{};
     double busy_ = 0;  ///< the part of the time that it computed, of late, when that pass ended
+    // May be long ago: when it last asked for a try, and had its last ones.
+    Clock::time_point wanted_try_ = kLongAgo, tried_ = kLongAgo, tried_before_ = kLongAgo;
   };
 
   ComputeThread();
@@ -128,12 +131,11 @@ class ComputeThread {
     double busy;       ///< the part of the time that they computed, of late
   };
   Others others_that_compute(const Seat& seat) const;
-  /// Whether a request of that client may be tried, though it takes too long, while others wait. One may in
-  /// each `pause`: of the clients that asked for it of late, that of the one which has waited longest, since
-  /// it first asked or was tried.
-  bool may_try(const std::string& client, Clock::duration pause);
-  /// What was tried was not computed.
-  void give_back_try() noexcept;
+  /// Whether a queue may try a request that takes too long while others wait. One may in each `pause`: of
+  /// those that asked for it of late, the one whose last try is longest ago.
+  bool may_try(Seat& seat, Clock::duration pause);
+  /// What that queue tried last was not computed.
+  void give_back_try(Seat& seat) noexcept;
   /// How many clients wait or are in the pass that runs.
   std::size_t clients_that_wait() const;
 
@@ -174,11 +176,7 @@ class ComputeThread {
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
   bool picking_ = false;
-  struct Tries {
-    Clock::time_point wanted, since;
-  };
-  std::unordered_map<std::string, Tries> tries_;  ///< of clients that wanted one of late
-  Clock::time_point next_try_ = now();
+  Clock::time_point last_try_ = kLongAgo;
   Clock::time_point early_since_ = now();  ///< since the last pass that began with one, or since one waits
   bool early_waits_ = false;
   std::shared_ptr<Seat> running_;

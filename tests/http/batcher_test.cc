@@ -709,31 +709,53 @@ TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
 }
 
 /// While others compute, one request a minute is tried in all queues.
-TEST(Batcher, ClientsThatWantToTryDoSoInTurns) {
+TEST(Batcher, QueuesThatWantToTryDoSoInTurns) {
   ClockRig rig(100ms);
   Batcher other(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
   Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
   for (Batcher* by : {&rig.batcher, &other}) by->measure(*rig.server);
-  const auto tried = [&](Batcher& by, const char* client) {
+  const auto tried = [&](Batcher& by) {
     EXPECT_TRUE(rig.submit(busy, 1));
-    const bool taken = rig.submit(by, 200, {client});
+    const bool taken = rig.submit(by, 200);
     while (rig.pass()) continue;
     return taken;
   };
   for (int i = 0; i < 3; ++i) {
     rig.server->time += 1min;
-    EXPECT_TRUE(tried(rig.batcher, "a")) << "nobody else wants to";
+    EXPECT_TRUE(tried(rig.batcher)) << "nobody else wants to";
   }
-  EXPECT_FALSE(tried(other, "b")) << "one a minute";
-  rig.server->time += 1min;
-  EXPECT_TRUE(tried(rig.batcher, "a")) << "it waits since its last try, and the other since it first asked";
-  EXPECT_FALSE(tried(other, "b"));
-  rig.server->time += 1min;
-  EXPECT_FALSE(tried(rig.batcher, "a")) << "it is the other's turn";
-  EXPECT_FALSE(tried(other, "c")) << "nor is it for who has come since";
-  EXPECT_TRUE(tried(other, "b"));
+  EXPECT_FALSE(tried(other)) << "one a minute";
+  for (int i = 0; i < 2; ++i) {
+    rig.server->time += 1min;
+    EXPECT_FALSE(tried(rig.batcher)) << "it is the other's turn";
+    EXPECT_TRUE(tried(other));
+    EXPECT_FALSE(tried(rig.batcher));
+    rig.server->time += 1min;
+    EXPECT_FALSE(tried(other));
+    EXPECT_TRUE(tried(rig.batcher));
+  }
   rig.server->time += 3min;
-  EXPECT_TRUE(tried(rig.batcher, "a")) << "the other has not asked for long";
+  EXPECT_TRUE(tried(rig.batcher)) << "the other has not asked for long";
+}
+
+/// Or who asks for too much at every database would take the turns of all.
+TEST(Batcher, WhenItIsAQueuesTurnToTryTheLeastIsTried) {
+  ClockRig rig(100ms);
+  Batcher other(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
+  Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
+  for (Batcher* by : {&rig.batcher, &other, &busy}) by->measure(*rig.server);
+  const auto tried = [&](Batcher& by, std::size_t queries) {
+    EXPECT_TRUE(rig.submit(busy, 1));
+    const bool taken = rig.submit(by, queries);
+    while (rig.pass()) continue;
+    return taken;
+  };
+  rig.server->time += 1min;
+  EXPECT_TRUE(tried(other, 200));
+  EXPECT_FALSE(tried(rig.batcher, 200)) << "one a minute";
+  rig.server->time += 1min;
+  EXPECT_FALSE(tried(rig.batcher, 400)) << "less was refused";
+  EXPECT_TRUE(tried(rig.batcher, 200));
 }
 
 /// Or who cancels what is tried would keep others out.
