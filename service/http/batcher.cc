@@ -296,16 +296,19 @@ bool Batcher::is_tried(std::size_t queries, bool too_many, double left) {
     return computing_ == 0 && now >= learned_ + kProbePause && cost_.predict(queries) > left / 2;
   }
   if (!idle) return false;
-  const bool least = queries <= least_refused_ || now >= refused_least_ + 2 * kProbePause;
-  if (now < next_probe_ || !least || (!all_idle && !compute_.may_try(*seat_, kProbePause))) {
-    if (least) {
-      least_refused_ = queries;
-      refused_least_ = now;
-    }
+  if (now < next_probe_ || (!all_idle && !compute_.may_try(*seat_, kProbePause))) {
+    least_refused_ = std::min(least_refused_, queries);
+    held_since_.reset();
     return false;
   }
+  if (queries > least_refused_) {
+    if (!held_since_) held_since_ = now;
+    if (now < *held_since_ + kHeadStart) return false;
+  }
+  if (!all_idle) compute_.note_try(*seat_);
   next_probe_ = now + kProbePause;
   least_refused_ = kNone;
+  held_since_.reset();
   return true;
 }
 

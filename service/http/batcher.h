@@ -179,18 +179,20 @@ class Batcher {
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
   /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
-  /// None is tried that asks for more than one that was refused in twice that time: the smallest show most.
+  /// One that asks for more than another that was refused since must wait for kHeadStart, when it could be
+  /// tried: the smallest show most.
   /// What is known is doubted after as long without a pass.
   static constexpr std::chrono::minutes kProbePause{1};
+  static constexpr std::chrono::seconds kHeadStart{20};
   std::size_t refused_idle_ = 0;  ///< where nothing else waited
   Clock::time_point next_probe_;
   static constexpr double kSurprise = 1.5;  ///< a pass that takes so many times what is predicted, or less
   static constexpr int kMostPauses = 8;     ///< in few_pause_
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t least_refused_ = kNone;
-  Clock::time_point refused_least_{};  ///< when that was
-  std::size_t computing_ = 0;          ///< queries of the batch that is computed
-  std::vector<Ticket> gone_;           ///< cancelled while a batch is computed, which may be of it
+  std::optional<Clock::time_point> held_since_;  ///< since when a larger one could be tried
+  std::size_t computing_ = 0;                    ///< queries of the batch that is computed
+  std::vector<Ticket> gone_;                     ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   Clock::time_point last_arrival_;

@@ -148,13 +148,26 @@ bool ComputeThread::may_try(Seat& seat, Clock::duration pause) {
   const std::lock_guard lock(mutex_);
   const auto at = now();
   seat.wanted_try_ = at;
-  const bool others_turn = std::any_of(seats_.begin(), seats_.end(), [&](const auto& other) {
-    return other->tried_ < seat.tried_ && at < other->wanted_try_ + 2 * pause;
-  });
-  if (others_turn || at < last_try_ + pause) return false;
-  seat.tried_before_ = std::exchange(seat.tried_, at);
-  last_try_ = at;
-  return true;
+  if (at < last_try_ + pause) return false;
+  for (;;) {
+    Seat* first = &seat;
+    for (const auto& other : seats_) {
+      if (other->tried_ < first->tried_ && at < other->wanted_try_ + 2 * pause) first = other.get();
+    }
+    if (first == &seat) return true;
+    if (turn_ != first) turn_since_ = at;
+    turn_ = first;
+    if (at < turn_since_ + kTurn) return false;
+    first->tried_ = at;  // it has let its turn pass
+    turn_ = nullptr;
+  }
+}
+
+void ComputeThread::note_try(Seat& seat) noexcept {
+  const std::lock_guard lock(mutex_);
+  last_try_ = now();
+  turn_ = nullptr;
+  seat.tried_before_ = std::exchange(seat.tried_, last_try_);
 }
 
 void ComputeThread::give_back_try(Seat& seat) noexcept {

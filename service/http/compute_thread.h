@@ -132,8 +132,10 @@ class ComputeThread {
   };
   Others others_that_compute(const Seat& seat) const;
   /// Whether a queue may try a request that takes too long while others wait. One may in each `pause`: of
-  /// those that asked for it of late, the one whose last try is longest ago.
+  /// those that asked for it of late, the one whose last try is longest ago, or who comes next if that one
+  /// does not come while others wait for it.
   bool may_try(Seat& seat, Clock::duration pause);
+  void note_try(Seat& seat) noexcept;
   /// What that queue tried last was not computed.
   void give_back_try(Seat& seat) noexcept;
   /// How many clients wait or are in the pass that runs.
@@ -176,7 +178,9 @@ class ComputeThread {
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
   bool picking_ = false;
-  Clock::time_point last_try_ = kLongAgo;
+  static constexpr std::chrono::seconds kTurn{40};
+  Clock::time_point last_try_ = kLongAgo, turn_since_ = kLongAgo;
+  const Seat* turn_ = nullptr;  ///< whose turn to try it is, while others wait for that; to compare only
   Clock::time_point early_since_ = now();  ///< since the last pass that began with one, or since one waits
   bool early_waits_ = false;
   std::shared_ptr<Seat> running_;

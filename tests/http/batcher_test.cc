@@ -734,6 +734,12 @@ TEST(Batcher, QueuesThatWantToTryDoSoInTurns) {
     EXPECT_FALSE(tried(other));
     EXPECT_TRUE(tried(rig.batcher));
   }
+  EXPECT_FALSE(tried(other));
+  rig.server->time += 1min;
+  EXPECT_FALSE(tried(rig.batcher)) << "it is the other's turn";
+  rig.server->time += 41s;
+  EXPECT_TRUE(tried(rig.batcher)) << "the other has let it pass";
+  EXPECT_FALSE(tried(other));
   rig.server->time += 3min;
   EXPECT_TRUE(tried(rig.batcher)) << "the other has not asked for long";
 }
