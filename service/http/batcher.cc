@@ -295,7 +295,8 @@ bool Batcher::is_tried(std::size_t queries, bool too_many, double left) {
     // Where others compute, one that its own pass would make late, if that is known from long ago only.
     return computing_ == 0 && now >= learned_ + kProbePause && cost_.predict(queries) > left / 2;
   }
-  if (!idle) return false;
+  // What waits, and perhaps is cancelled again and again, does not stand in the way of what nobody knows.
+  if (computing_ > 0 || (!idle && now < learned_ + kProbePause)) return false;
   if (now < next_probe_ || (!all_idle && !compute_.may_try(*seat_, kProbePause))) {
     least_refused_ = std::min(least_refused_, queries);
     held_since_.reset();

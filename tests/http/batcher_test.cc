@@ -764,6 +764,24 @@ TEST(Batcher, WhenItIsAQueuesTurnToTryTheLeastIsTried) {
   EXPECT_TRUE(tried(rig.batcher, 200));
 }
 
+/// Or requests that are cancelled before their pass, again and again, would keep others out.
+TEST(Batcher, WhatWaitsDoesNotStandInTheWayOfATryOnceNothingIsKnown) {
+  ClockRig rig(100ms);
+  Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
+  for (Batcher* by : {&rig.batcher, &busy}) by->measure(*rig.server);
+  rig.server->time += 1min;
+  ASSERT_TRUE(rig.submit(busy, 1));
+  ASSERT_TRUE(rig.submit(rig.batcher, 1));
+  EXPECT_TRUE(rig.submit(rig.batcher, 200));
+  while (rig.pass()) continue;
+  rig.server->time += 1min;
+  ASSERT_TRUE(rig.submit(rig.batcher, 1));
+  while (rig.pass()) continue;
+  ASSERT_TRUE(rig.submit(busy, 1));
+  ASSERT_TRUE(rig.submit(rig.batcher, 1));
+  EXPECT_FALSE(rig.submit(rig.batcher, 200)) << "a pass has shown what it takes";
+}
+
 /// Or who cancels what is tried would keep others out.
 TEST(Batcher, WhoLeavesBeforeItIsTriedTakesNoTry) {
   ClockRig rig(100ms);
