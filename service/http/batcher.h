@@ -161,8 +161,8 @@ class Batcher {
   Ticket next_ticket_ = 1;
   PassCost cost_;
   Clock::time_point learned_, learned_few_;  ///< when a pass last did, and one of a few queries
-  /// After so long without a pass of few, the next whose first request has few is made of no more: longer
-  /// the more often such a pass took what was predicted.
+  /// After so long without a pass of few queries, the next that begins with such a request has no more. It
+  /// doubles, up to kMostPauses, each time that such a pass takes what was predicted.
   Clock::duration few_pause_ = kProbePause;
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
@@ -179,15 +179,15 @@ class Batcher {
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
   /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
-  /// One that asks for more than another that was refused since must wait for kHeadStart, when it could be
-  /// tried: the smallest show most.
-  /// What is known is doubted after as long without a pass.
+  /// Without a pass for so long, what is known of passes is doubted.
   static constexpr std::chrono::minutes kProbePause{1};
+  /// Of requests that could be tried, one that asks for less than another may come so much later: the
+  /// smallest show most.
   static constexpr std::chrono::seconds kHeadStart{20};
   std::size_t refused_idle_ = 0;  ///< where nothing else waited
   Clock::time_point next_probe_;
-  static constexpr double kSurprise = 1.5;  ///< a pass that takes so many times what is predicted, or less
-  static constexpr int kMostPauses = 8;     ///< in few_pause_
+  static constexpr double kSurprise = 1.5;  ///< times what a pass is predicted to take
+  static constexpr int kMostPauses = 8;     ///< kProbePause, in few_pause_
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t least_refused_ = kNone;
   std::optional<Clock::time_point> held_since_;  ///< since when a larger one could be tried

@@ -708,60 +708,57 @@ TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
   EXPECT_TRUE(tried(200)) << "who asked for less has not come again";
 }
 
+/// Two queues, of which nobody has anything to compute, and one that always has.
+struct TryRig : ClockRig {
+  TryRig() : ClockRig(100ms) {
+    for (Batcher* by : {&batcher, &other, &busy}) by->measure(*server);
+  }
+  bool tried(Batcher& by, std::size_t queries = 200) {
+    EXPECT_TRUE(submit(busy, 1));
+    const bool taken = submit(by, queries);
+    while (pass()) continue;
+    return taken;
+  }
+  Batcher other{patient(1ms, 256, 100), {}, metrics, compute};
+  Batcher busy{patient(1ms, 256, 100), {}, metrics, compute};
+};
+
 /// While others compute, one request a minute is tried in all queues.
 TEST(Batcher, QueuesThatWantToTryDoSoInTurns) {
-  ClockRig rig(100ms);
-  Batcher other(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
-  Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
-  for (Batcher* by : {&rig.batcher, &other}) by->measure(*rig.server);
-  const auto tried = [&](Batcher& by) {
-    EXPECT_TRUE(rig.submit(busy, 1));
-    const bool taken = rig.submit(by, 200);
-    while (rig.pass()) continue;
-    return taken;
-  };
+  TryRig rig;
   for (int i = 0; i < 3; ++i) {
     rig.server->time += 1min;
-    EXPECT_TRUE(tried(rig.batcher)) << "nobody else wants to";
+    EXPECT_TRUE(rig.tried(rig.batcher)) << "nobody else wants to";
   }
-  EXPECT_FALSE(tried(other)) << "one a minute";
+  EXPECT_FALSE(rig.tried(rig.other)) << "one a minute";
   for (int i = 0; i < 2; ++i) {
     rig.server->time += 1min;
-    EXPECT_FALSE(tried(rig.batcher)) << "it is the other's turn";
-    EXPECT_TRUE(tried(other));
-    EXPECT_FALSE(tried(rig.batcher));
+    EXPECT_FALSE(rig.tried(rig.batcher)) << "it is the other's turn";
+    EXPECT_TRUE(rig.tried(rig.other));
+    EXPECT_FALSE(rig.tried(rig.batcher));
     rig.server->time += 1min;
-    EXPECT_FALSE(tried(other));
-    EXPECT_TRUE(tried(rig.batcher));
+    EXPECT_FALSE(rig.tried(rig.other));
+    EXPECT_TRUE(rig.tried(rig.batcher));
   }
-  EXPECT_FALSE(tried(other));
+  EXPECT_FALSE(rig.tried(rig.other));
   rig.server->time += 1min;
-  EXPECT_FALSE(tried(rig.batcher)) << "it is the other's turn";
+  EXPECT_FALSE(rig.tried(rig.batcher)) << "it is the other's turn";
   rig.server->time += 41s;
-  EXPECT_TRUE(tried(rig.batcher)) << "the other has let it pass";
-  EXPECT_FALSE(tried(other));
+  EXPECT_TRUE(rig.tried(rig.batcher)) << "the other has let it pass";
+  EXPECT_FALSE(rig.tried(rig.other));
   rig.server->time += 3min;
-  EXPECT_TRUE(tried(rig.batcher)) << "the other has not asked for long";
+  EXPECT_TRUE(rig.tried(rig.batcher)) << "the other has not asked for long";
 }
 
 /// Or who asks for too much at every database would take the turns of all.
 TEST(Batcher, WhenItIsAQueuesTurnToTryTheLeastIsTried) {
-  ClockRig rig(100ms);
-  Batcher other(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
-  Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
-  for (Batcher* by : {&rig.batcher, &other, &busy}) by->measure(*rig.server);
-  const auto tried = [&](Batcher& by, std::size_t queries) {
-    EXPECT_TRUE(rig.submit(busy, 1));
-    const bool taken = rig.submit(by, queries);
-    while (rig.pass()) continue;
-    return taken;
-  };
+  TryRig rig;
   rig.server->time += 1min;
-  EXPECT_TRUE(tried(other, 200));
-  EXPECT_FALSE(tried(rig.batcher, 200)) << "one a minute";
+  EXPECT_TRUE(rig.tried(rig.other, 200));
+  EXPECT_FALSE(rig.tried(rig.batcher, 200)) << "one a minute";
   rig.server->time += 1min;
-  EXPECT_FALSE(tried(rig.batcher, 400)) << "less was refused";
-  EXPECT_TRUE(tried(rig.batcher, 200));
+  EXPECT_FALSE(rig.tried(rig.batcher, 400)) << "less was refused";
+  EXPECT_TRUE(rig.tried(rig.batcher, 200));
 }
 
 /// Or requests that are cancelled before their pass, again and again, would keep others out.
