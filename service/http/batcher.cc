@@ -57,7 +57,7 @@ Batcher::Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, Comp
       metrics_(metrics),
       learned_(compute.now()),
       learned_few_(learned_),
-      next_probe_(compute.now() + kProbePause),
+      checked_(learned_ - kDoubt),
       last_arrival_(compute.now() - std::chrono::minutes(1)),
       compute_(compute),
       seat_(compute_.add(*this)) {}
@@ -115,35 +115,29 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
                 "the server has too little memory left for another request of yours: try again later");
   }
   const double longest = longest_pass();
-  PIRX_ASSIGN(const bool tried, admit(caller, queries, longest));  // last: what is tried is not refused
-  const auto now = compute_.now();
+  // The thread waits for a first request, or for enough of them.
+  const auto is_awaited = [&] { return queue_.size() == 1 || queued_queries_ >= most_queries(longest); };
+  if (const auto admitted = admit(caller, queries, longest); !admitted) {
+    if (takes_too_long(queries, longest))
+      check(std::move(server), queries, std::move(lease), caller.client, longest);
+    const bool wake = is_awaited();
+    lock.unlock();
+    if (wake) compute_.notify();
+    return tl::unexpected(admitted.error());
+  }
   const auto ticket = next_ticket_++;
-  // May fail for lack of memory, before anything has changed but an empty share.
-  note_arrival(now);
-  auto client = compute_.client(caller.client);
-  auto& share = shares_[caller.client];
-  const double price = price_of(share.queries, queries, longest);
-  queue_.push_back({.ticket = ticket,
-                    .server = std::move(server),
-                    .request = std::move(request),
-                    .queries = queries,
-                    .lease = std::move(lease),
-                    .done = std::move(done),
-                    .caller = std::move(caller),
-                    .client = std::move(client),
-                    .arrival = now,
-                    .price = price,
-                    .urgent = urgency(queries),
-                    .tried = tried});
-  queue_.back().tags = compute_.enter(*queue_.back().client, price);
-  ++share.requests;
-  share.queries += queries;
-  queued_queries_ += queries;
+  note_arrival(compute_.now());
+  enqueue({.ticket = ticket,
+           .server = std::move(server),
+           .request = std::move(request),
+           .queries = queries,
+           .lease = std::move(lease),
+           .done = std::move(done),
+           .caller = std::move(caller)},
+          longest);
   std::optional<Job> evicted;
   if (full) evicted = take(loser);
-  publish(longest);
-  // The thread waits for a first request, or for enough of them.
-  const bool wake = queue_.size() == 1 || queued_queries_ >= most_queries(longest);
+  const bool wake = is_awaited();
   lock.unlock();
   if (wake) compute_.notify();
   if (evicted) {
@@ -193,6 +187,23 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 }
 
 // --- all below under mutex_, up to next_batch()
+
+void Batcher::enqueue(Job job, double longest) {
+  // May fail for lack of memory, before anything has changed but an empty share.
+  job.client = compute_.client(job.caller.client);
+  auto& share = shares_[job.caller.client];
+  job.arrival = compute_.now();
+  job.price = price_of(share.queries, job.queries, longest);
+  job.urgent = urgency(job.queries);
+  queue_.push_back(std::move(job));
+  auto& last = queue_.back();
+  last.tags = compute_.enter(*last.client, last.price);
+  if (last.check) last.tags.due = ComputeThread::kNever;
+  ++share.requests;
+  share.queries += last.queries;
+  queued_queries_ += last.queries;
+  publish(longest);
+}
 
 void Batcher::publish(double longest) noexcept {
   const double time = compute_.virtual_time();
@@ -286,34 +297,41 @@ std::size_t Batcher::most_queries(double longest) const {
   return most;
 }
 
-bool Batcher::is_tried(std::size_t queries, bool too_many, double left) {
-  const auto now = compute_.now();
-  const bool idle = queue_.empty() && computing_ == 0;
-  const bool all_idle = idle && compute_.others_that_compute(*seat_).wait == 0;
-  if (!too_many) {
-    if (all_idle && ++refused_idle_ % kProbe == 0) return true;
-    // Where others compute, one that its own pass would make late, if that is known from long ago only.
-    return computing_ == 0 && now >= learned_ + kProbePause && cost_.predict(queries) > left / 2;
-  }
-  // What waits, and perhaps is cancelled again and again, does not stand in the way of what nobody knows.
-  if (computing_ > 0 || (!idle && now < learned_ + kProbePause)) return false;
-  if (now < next_probe_ || (!all_idle && !compute_.may_try(*seat_, kProbePause))) {
-    least_refused_ = std::min(least_refused_, queries);
-    held_since_.reset();
-    return false;
-  }
-  if (queries > least_refused_) {
-    if (!held_since_) held_since_ = now;
-    if (now < *held_since_ + kHeadStart) return false;
-  }
-  if (!all_idle) compute_.note_try(*seat_);
-  next_probe_ = now + kProbePause;
-  least_refused_ = kNone;
-  held_since_.reset();
-  return true;
+bool Batcher::takes_too_long(std::size_t queries, double longest) const {
+  return queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
 }
 
-Result<bool> Batcher::admit(const Caller& caller, std::size_t queries, double longest) {
+void Batcher::check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
+                    const std::string& client, double longest) {
+  const auto now = compute_.now();
+  if (now < checked_ + (now < learned_ + kDoubt ? trust_ : kDoubt)) return;
+  // What it takes is not taken from the time of the requests of whoever was refused.
+  const std::string payer = client + " (refused)";
+  const auto at = std::find_if(queue_.begin(), queue_.end(), std::mem_fn(&Job::check));
+  if (at != queue_.end()) {
+    if (rank_of(*at, 0).order <= compute_.next_tags(payer).early) return;
+    const Job later = take(static_cast<std::size_t>(at - queue_.begin()));
+    compute_.settle(*later.client, later.tags, later.price, 0);
+  } else if (queue_.size() >= limits_.max_queued_requests) {
+    return;
+  }
+  enqueue({.ticket = next_ticket_++,
+           .server = std::move(server),
+           .queries = std::min(queries, std::max(kFew, most_queries(longest / 2))),
+           .lease = std::move(lease),
+           .caller = {payer},
+           .check = true},
+          longest);
+}
+
+bool Batcher::is_tried(std::size_t queries, double left) {
+  const bool idle = queue_.empty() && computing_ == 0 && compute_.others_that_compute(*seat_).wait == 0;
+  if (idle && ++refused_idle_ % kProbe == 0) return true;
+  // Where others compute, if what is known of its pass is from long ago only.
+  return computing_ == 0 && compute_.now() >= learned_ + kDoubt && cost_.predict(queries) > left / 2;
+}
+
+Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double longest) {
   const auto now = compute_.now();
   // If it is due, others that are go before it and share its pass, and early ones if that hardly makes it
   // longer. If it is early, so do others that are, and passes of due ones come in between.
@@ -363,11 +381,9 @@ Result<bool> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  const bool too_many = queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
-  const bool fits = !too_many && before <= wait && end <= useful.count();
-  if (fits) return false;
-  if (left.count() > 0 && is_tried(queries, too_many, left.count())) return too_many;
-  if (too_many) return fail(ErrorCode::kResourceExhausted, kTooMany);
+  if (takes_too_long(queries, longest)) return fail(ErrorCode::kResourceExhausted, kTooMany);
+  if (before <= wait && end <= useful.count()) return {};
+  if (left.count() > 0 && is_tried(queries, left.count())) return {};
   return fail(ErrorCode::kResourceExhausted,
               "the server has more to do than it can before " +
                   std::string(end > useful.count() ? "your deadline" : "its limit") +
@@ -414,11 +430,6 @@ void Batcher::leave(const Job& job) noexcept {
 }
 
 void Batcher::hand_on(Job& job, double longest) noexcept {
-  if (std::exchange(job.tried, false)) {
-    next_probe_ = compute_.now();
-    least_refused_ = kNone;
-    compute_.give_back_try(*seat_);
-  }
   const auto other =
       std::find_if(queue_.begin(), queue_.end(), [&](const Job& one) { return one.client == job.client; });
   if (other == queue_.end()) return;
@@ -470,7 +481,7 @@ void Batcher::mark_batch(double longest, bool early) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (first) begins_early |= rank.early;
-    if (first && job.queries <= kFew && now >= learned_few_ + few_pause_) most = std::min(most, kFew);
+    if (first && job.queries <= kFew && now >= learned_few_ + trust_) most = std::min(most, kFew);
     if (!first && job.server.get() != server) continue;
     if (rank.early && !begins_early) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
@@ -498,7 +509,7 @@ void Batcher::refuse_hopeless() noexcept {
   } catch (...) {  // out of memory: they wait until there is some, or are told without words
   }
   for (auto& job : hopeless) {
-    if (job.done) finish(job, fail(ErrorCode::kUnavailable, {}));
+    finish(job, fail(ErrorCode::kUnavailable, {}));
   }
 }
 
@@ -512,18 +523,26 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
   computing_since_ = compute_.now();
-  // What is tried though it takes too long has no more time than others can wait for.
-  const double most = cost_.predict(computing_) > longest ? std::min(longest, time_of_passes()) : longest;
-  computing_limit_ = computing_ > kFew ? kOverrun * most : kNoLimit;
+  const bool check = has_check(batch);
+  const double most = check ? std::min(longest, time_of_passes()) : kOverrun * longest;
+  computing_limit_ = computing_ > kFew || check ? most : kNoLimit;
+  if (check) checked_ = computing_since_;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
 }
 
+bool Batcher::has_check(const std::vector<Job>& batch) {
+  return std::any_of(batch.begin(), batch.end(), std::mem_fn(&Job::check));
+}
+
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
   cost_.note_stopped(computing_, computing_limit_);
-  if (batch.size() == 1) return;
+  if (batch.size() == 1) {
+    if (batch.front().check) trust_longer();
+    return;
+  }
   // May fail for lack of memory, before anything has changed but empty shares.
   for (const auto& job : batch) shares_[job.caller.client];
   batch.reserve(batch.size() + queue_.size());
@@ -531,7 +550,6 @@ void Batcher::put_back(std::vector<Job>& batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     auto& job = queue_[i];
     job.leaves = std::find(gone_.begin(), gone_.end(), job.ticket) != gone_.end();
-    job.tried = false;
     auto& share = shares_.find(job.caller.client)->second;
     ++share.requests;
     share.queries += job.queries;
@@ -560,12 +578,23 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
   const double expected = cost_.predict(computed);
+  if (has_check(batch)) {
+    // Where stopped passes left room for no more, the next check is larger, and comes as soon as it is
+    // wanted.
+    const bool no_room = computed >= cost_.room();
+    if (!no_room) cost_.forget_room_of_one();
+    if (no_room || seconds < kRight * expected) {
+      checked_ = Clock::time_point::min();
+    } else {
+      trust_longer();
+    }
+  }
   cost_.learn(computed, seconds);
   learned_ = compute_.now();
   if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
-    few_pause_ = kProbePause;
-  } else if (computed <= kFew && learned_ >= learned_few_ + few_pause_) {
-    few_pause_ = std::min<Clock::duration>(2 * few_pause_, kMostPauses * kProbePause);
+    trust_ = kDoubt;
+  } else if (computed <= kFew && learned_ >= learned_few_ + trust_) {
+    trust_longer();
   }
   if (computed <= kFew) learned_few_ = learned_;
 }
@@ -577,8 +606,14 @@ void Batcher::compute(std::vector<Job>& batch) {
   requests.reserve(batch.size());
   senders.reserve(batch.size());
   std::size_t queries = 0;
+  Bytes sample;  // one check waits at a time
   for (const auto& job : batch) {
-    requests.emplace_back(job.request);
+    if (job.check) {
+      sample = job.server->sample_request(job.queries);
+      requests.emplace_back(sample);
+    } else {
+      requests.emplace_back(job.request);
+    }
     senders.emplace_back(job.caller.client);
     queries += job.queries;
   }
@@ -613,7 +648,7 @@ void Batcher::compute(std::vector<Job>& batch) {
   if (stopped) put_back(batch);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     auto& job = batch[i];
-    metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
+    if (!job.check) metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
     job.request = {};
     // What computing took is given back; the reply stays charged until it is written.
     if (!job.lease.resize(replies[i] ? replies[i]->size() : 0)) {
@@ -645,7 +680,7 @@ void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
   compute_.settle(*job.client, job.tags, std::exchange(job.price, 0), 0);
   try {
     const auto done = std::exchange(job.done, nullptr);
-    done(std::move(reply), std::move(job.lease));
+    if (done) done(std::move(reply), std::move(job.lease));
   } catch (...) {  // out of memory in the callback: its connection ends by its own limits
   }
 }
@@ -658,9 +693,7 @@ void Batcher::pass(bool early) noexcept {
     if (!batch.empty()) compute(batch);
   } catch (...) {
   }
-  for (auto& job : batch) {
-    if (job.done) finish(job, fail(ErrorCode::kResourceExhausted, {}));
-  }
+  for (auto& job : batch) finish(job, fail(ErrorCode::kResourceExhausted, {}));
   const std::lock_guard lock(mutex_);
   computing_ = 0;
 }

@@ -77,18 +77,18 @@ class Batcher {
   struct Job {
     Ticket ticket;
     std::shared_ptr<const AnyServer> server;
-    PageBuffer request;
+    PageBuffer request{};
     std::size_t queries;
     ByteLease lease;
-    Done done;
+    Done done{};
     Caller caller;
-    std::shared_ptr<ComputeThread::Client> client;
-    Clock::time_point arrival;
+    std::shared_ptr<ComputeThread::Client> client{};
+    Clock::time_point arrival{};
     double price = 0;   ///< the seconds that it takes alone, which its client pays for in advance
     double urgent = 0;  ///< when it was sent, and longer the more it takes; of due ones, the least is next
     ComputeThread::Tags tags{};
     bool leaves = false;  ///< the queue
-    bool tried = false;   ///< though it takes too long (is_tried)
+    bool check = false;   ///< no request of a client: see check()
   };
   /// The least is next.
   struct Rank {
@@ -102,6 +102,7 @@ class Batcher {
 
   void next_batch(std::vector<Job>& batch, bool early);
   void compute(std::vector<Job>& batch);
+  static bool has_check(const std::vector<Job>& batch);
   void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds);
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
   /// for any more, and one that was alone.
@@ -112,6 +113,16 @@ class Batcher {
   void finish(Job& job, Result<Bytes> reply) noexcept;
 
   // All under mutex_.
+  void enqueue(Job job, double longest);
+  /// After a request was refused because it would take too long: only passes correct what is known of passes,
+  /// which may be from a time when the machine was slow. So the server makes one of its own, whose requests
+  /// nobody can cancel or choose. It takes half of the longest pass, as far as is known, and comes in the
+  /// order of early requests, in the place of the first client that was refused. One waits at a time. `lease`
+  /// covers `queries` queries.
+  void check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
+             const std::string& client, double longest);
+  /// As far as is known, a pass of one request of so many queries would be stopped.
+  bool takes_too_long(std::size_t queries, double longest) const;
   /// Tells compute_ what waits.
   void publish(double longest) noexcept;
   /// Of the batch that is computed.
@@ -132,11 +143,10 @@ class Batcher {
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries(double longest) const;
-  /// Whether a request that would be refused is let in all the same: only a pass corrects what is known of
-  /// passes. `too_many`: it would be stopped, as far as is known. It can wait for `left` seconds.
-  bool is_tried(std::size_t queries, bool too_many, double left);
-  /// Returns whether it is tried though it takes too long.
-  Result<bool> admit(const Caller& caller, std::size_t queries, double longest);
+  /// Whether a request that its own pass would make late is let in all the same. It can wait for `left`
+  /// seconds.
+  bool is_tried(std::size_t queries, double left);
+  Result<void> admit(const Caller& caller, std::size_t queries, double longest);
   /// The newest request of the client with the most, if those are more than `client` has with one more; else
   /// the queue's size.
   std::size_t greediest_but(const std::string& client) const;
@@ -161,9 +171,12 @@ class Batcher {
   Ticket next_ticket_ = 1;
   PassCost cost_;
   Clock::time_point learned_, learned_few_;  ///< when a pass last did, and one of a few queries
-  /// After so long without a pass of few queries, the next that begins with such a request has no more. It
-  /// doubles, up to kMostPauses, each time that such a pass takes what was predicted.
-  Clock::duration few_pause_ = kProbePause;
+  /// For how long predictions are trusted after a check, or after a pass of few queries: then comes another
+  /// check, and the next pass that begins with few queries has no more. Each that finds them right doubles
+  /// it, up to kMostTrust; it is kDoubt again when a pass takes quite another time than was predicted.
+  Clock::duration trust_ = kDoubt;
+  void trust_longer() noexcept { trust_ = std::min<Clock::duration>(2 * trust_, kMostTrust); }
+  Clock::time_point checked_;  ///< when the last check began, unless it showed something else than is known
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
@@ -178,21 +191,13 @@ class Batcher {
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
-  /// Between two requests that are tried though they are known to take too long, and will likely be stopped.
-  /// Without a pass for so long, what is known of passes is doubted.
-  static constexpr std::chrono::minutes kProbePause{1};
-  /// Of requests that could be tried, one that asks for less than another may come so much later: the
-  /// smallest show most.
-  static constexpr std::chrono::seconds kHeadStart{20};
-  std::size_t refused_idle_ = 0;  ///< where nothing else waited
-  Clock::time_point next_probe_;
-  static constexpr double kSurprise = 1.5;  ///< times what a pass is predicted to take
-  static constexpr int kMostPauses = 8;     ///< kProbePause, in few_pause_
-  static constexpr std::size_t kNone = ~std::size_t{0};
-  std::size_t least_refused_ = kNone;
-  std::optional<Clock::time_point> held_since_;  ///< since when a larger one could be tried
-  std::size_t computing_ = 0;                    ///< queries of the batch that is computed
-  std::vector<Ticket> gone_;                     ///< cancelled while a batch is computed, which may be of it
+  static constexpr std::chrono::minutes kDoubt{1};      ///< what no pass showed for so long is doubted
+  std::size_t refused_idle_ = 0;                        ///< where nothing else waited
+  static constexpr double kSurprise = 1.5;              ///< times what a pass is predicted to take
+  static constexpr std::chrono::minutes kMostTrust = 8 * kDoubt;
+  static constexpr double kRight = 0.9;  ///< of what was predicted; what takes less shows it to be wrong
+  std::size_t computing_ = 0;            ///< queries of the batch that is computed
+  std::vector<Ticket> gone_;             ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   Clock::time_point last_arrival_;

@@ -144,39 +144,6 @@ double ComputeThread::first_early(const Client& client) const {
   return client.early_finish_ - client.waiting_;
 }
 
-bool ComputeThread::may_try(Seat& seat, Clock::duration pause) {
-  const std::lock_guard lock(mutex_);
-  const auto at = now();
-  seat.wanted_try_ = at;
-  if (at < last_try_ + pause) return false;
-  for (;;) {
-    Seat* first = &seat;
-    for (const auto& other : seats_) {
-      if (other->tried_ < first->tried_ && at < other->wanted_try_ + 2 * pause) first = other.get();
-    }
-    if (first == &seat) return true;
-    if (turn_ != first) turn_since_ = at;
-    turn_ = first;
-    if (at < turn_since_ + kTurn) return false;
-    first->tried_ = at;  // it has let its turn pass
-    turn_ = nullptr;
-  }
-}
-
-void ComputeThread::note_try(Seat& seat) noexcept {
-  const std::lock_guard lock(mutex_);
-  last_try_ = now();
-  turn_ = nullptr;
-  seat.tried_before_ = std::exchange(seat.tried_, last_try_);
-}
-
-void ComputeThread::give_back_try(Seat& seat) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (last_try_ != seat.tried_) return;
-  seat.tried_ = seat.tried_before_;
-  last_try_ = kLongAgo;
-}
-
 std::size_t ComputeThread::clients_that_wait() const {
   const std::lock_guard lock(mutex_);
   return waiting_;

@@ -57,7 +57,6 @@ class ComputeThread {
   };
 
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  static constexpr Clock::time_point kLongAgo = Clock::time_point::min();
   /// What waits in a queue, in predicted seconds of passes.
   struct Queued {
     double seconds = 0;           ///< of all
@@ -81,8 +80,6 @@ class ComputeThread {
     Clock::time_point due_since_{};  ///< since its last pass, or since something is due
     Clock::time_point last_pass_end_{};
     double busy_ = 0;  ///< the part of the time that it computed, of late, when that pass ended
-    // May be long ago: when it last asked for a try, and had its last ones.
-    Clock::time_point wanted_try_ = kLongAgo, tried_ = kLongAgo, tried_before_ = kLongAgo;
   };
 
   ComputeThread();
@@ -131,13 +128,6 @@ class ComputeThread {
     double busy;       ///< the part of the time that they computed, of late
   };
   Others others_that_compute(const Seat& seat) const;
-  /// Whether a queue may try a request that takes too long while others wait. One may in each `pause`: of
-  /// those that asked for it of late, the one whose last try is longest ago, or who comes next if that one
-  /// does not come while others wait for it.
-  bool may_try(Seat& seat, Clock::duration pause);
-  void note_try(Seat& seat) noexcept;
-  /// What that queue tried last was not computed.
-  void give_back_try(Seat& seat) noexcept;
   /// How many clients wait or are in the pass that runs.
   std::size_t clients_that_wait() const;
 
@@ -178,9 +168,6 @@ class ComputeThread {
   std::vector<std::shared_ptr<Seat>>
       looked_at_;  ///< copy of seats_ that pick() walks through without the lock
   bool picking_ = false;
-  static constexpr std::chrono::seconds kTurn{40};
-  Clock::time_point last_try_ = kLongAgo, turn_since_ = kLongAgo;
-  const Seat* turn_ = nullptr;  ///< whose turn to try it is, while others wait for that; to compare only
   Clock::time_point early_since_ = now();  ///< since the last pass that began with one, or since one waits
   bool early_waits_ = false;
   std::shared_ptr<Seat> running_;

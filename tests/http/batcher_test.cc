@@ -631,13 +631,14 @@ class ClockServer : public FakeServer {
   }
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
     TimeLimit* const limit = TimeLimit::current();
-    auto end = time + base_;
-    for (const auto& request : requests) end += each_ * std::stoi(std::string(as_text(request)));
+    auto end = time + slower * base_;
+    for (const auto& request : requests) end += slower * each_ * std::stoi(std::string(as_text(request)));
     if (end > limit->end()) limit->over();
     time = std::min(end, limit->end());
     return std::vector<Result<Bytes>>(requests.size(), Bytes(1));
   }
   mutable Clock::time_point time{};
+  int slower = 1;
 
  private:
   const std::chrono::milliseconds each_, base_;
@@ -645,9 +646,9 @@ class ClockServer : public FakeServer {
 
 /// A batcher whose time is that server's.
 struct ClockRig {
-  explicit ClockRig(std::chrono::milliseconds each, const QueueOptions& limits = patient(1ms, 256, 100),
+  explicit ClockRig(std::chrono::milliseconds each, const QueueOptions& with = patient(1ms, 256, 100),
                     std::chrono::milliseconds base = 0ms)
-      : server(std::make_shared<ClockServer>(each, base)), batcher(limits, {}, metrics, compute) {}
+      : server(std::make_shared<ClockServer>(each, base)), limits(with) {}
   bool submit(Batcher& by, std::size_t queries, Caller caller = {"a"}) {
     return by
         .submit(server, pages_of(std::to_string(queries)), queries, ByteLease(budget), answers.keep("one"),
@@ -663,11 +664,12 @@ struct ClockRig {
   }
   auto took() const { return server->time - began; }  ///< the last pass
   const std::shared_ptr<ClockServer> server;
+  const QueueOptions limits;
   ByteBudget budget{1000};
   Answers answers;
   Metrics metrics;
   ComputeThread compute{[this] { return server->time; }};
-  Batcher batcher;
+  Batcher batcher{limits, {}, metrics, compute};
   Clock::time_point began{};
 };
 
@@ -687,113 +689,97 @@ TEST(Batcher, AFirstPassIsMeasuredThoughItTakesLong) {
   EXPECT_TRUE(rig.submit(rig.batcher, 4));
 }
 
-/// A machine may have been slow for a while, so what took too long is tried now and then.
-TEST(Batcher, OfWhatTakesTooLongTheLeastIsTriedOnceAMinute) {
-  ClockRig rig(100ms);
-  rig.batcher.measure(*rig.server);
-  const auto tried = [&](std::size_t queries) {
-    const bool taken = rig.submit(rig.batcher, queries);
-    while (rig.pass()) continue;
-    return taken;
-  };
-  EXPECT_TRUE(tried(10));
-  EXPECT_FALSE(tried(200)) << "20 s, as far as is known";
-  rig.server->time += 1min;
-  EXPECT_FALSE(tried(400)) << "less was refused";
-  EXPECT_TRUE(tried(200));
-  EXPECT_FALSE(tried(100)) << "one a minute";
-  rig.server->time += 1min;
-  EXPECT_FALSE(tried(200)) << "less was refused";
-  rig.server->time += 1min;
-  EXPECT_TRUE(tried(200)) << "who asked for less has not come again";
-}
-
-/// Two queues, of which nobody has anything to compute, and one that always has.
-struct TryRig : ClockRig {
-  TryRig() : ClockRig(100ms) {
-    for (Batcher* by : {&batcher, &other, &busy}) by->measure(*server);
+/// A queue that knows what passes take, and does not allow those of 200 queries.
+struct CheckRig : ClockRig {
+  CheckRig() : ClockRig(100ms) { batcher.measure(*server); }
+  /// How long the check takes that follows a request which is refused; 0 if there is none.
+  Clock::duration check(std::size_t queries = 200, const Caller& caller = {"a"}) {
+    EXPECT_FALSE(submit(batcher, queries, caller));
+    return pass() ? took() : 0s;
   }
-  bool tried(Batcher& by, std::size_t queries = 200) {
-    EXPECT_TRUE(submit(busy, 1));
-    const bool taken = submit(by, queries);
-    while (pass()) continue;
-    return taken;
-  }
-  Batcher other{patient(1ms, 256, 100), {}, metrics, compute};
-  Batcher busy{patient(1ms, 256, 100), {}, metrics, compute};
 };
 
-/// While others compute, one request a minute is tried in all queues.
-TEST(Batcher, QueuesThatWantToTryDoSoInTurns) {
-  TryRig rig;
-  for (int i = 0; i < 3; ++i) {
-    rig.server->time += 1min;
-    EXPECT_TRUE(rig.tried(rig.batcher)) << "nobody else wants to";
+TEST(Batcher, WhatSeemsToTakeTooLongIsCheckedByAPassOfTheServer) {
+  CheckRig rig;
+  rig.server->slower = 10;
+  while (rig.submit(rig.batcher, 4)) EXPECT_TRUE(rig.pass());
+  rig.server->slower = 1;
+  EXPECT_EQ(rig.check(4), 300ms);
+  EXPECT_TRUE(rig.submit(rig.batcher, 4));
+}
+
+/// It takes half of the longest pass, so that others hardly notice.
+TEST(Batcher, AsLongAsChecksFindNothingNewTheyAreRare) {
+  CheckRig rig;
+  const auto longest = std::chrono::duration_cast<Clock::duration>(0.53 * rig.limits.max_queue_time / 2);
+  const auto first = rig.check();
+  EXPECT_LE(first, longest / 2);
+  EXPECT_GT(first, longest / 2 - 200ms);
+  const auto wait = [&](std::chrono::seconds time) {
+    for (; time > 0s; time -= 30s) {
+      rig.server->time += 30s;
+      EXPECT_TRUE(rig.submit(rig.batcher, 1));
+      EXPECT_TRUE(rig.pass());
+    }
+  };
+  for (const auto pause : {60s, 180s, 420s}) {
+    EXPECT_EQ(rig.check(), 0s);
+    wait(pause);
+    EXPECT_EQ(rig.check(), 0s) << "passes still take what they took";
+    wait(60s);
+    EXPECT_GT(rig.check(), 0s) << pause.count();
   }
-  EXPECT_FALSE(rig.tried(rig.other)) << "one a minute";
-  for (int i = 0; i < 2; ++i) {
-    rig.server->time += 1min;
-    EXPECT_FALSE(rig.tried(rig.batcher)) << "it is the other's turn";
-    EXPECT_TRUE(rig.tried(rig.other));
-    EXPECT_FALSE(rig.tried(rig.batcher));
-    rig.server->time += 1min;
-    EXPECT_FALSE(rig.tried(rig.other));
-    EXPECT_TRUE(rig.tried(rig.batcher));
-  }
-  EXPECT_FALSE(rig.tried(rig.other));
-  rig.server->time += 1min;
-  EXPECT_FALSE(rig.tried(rig.batcher)) << "it is the other's turn";
-  rig.server->time += 41s;
-  EXPECT_TRUE(rig.tried(rig.batcher)) << "the other has let it pass";
-  EXPECT_FALSE(rig.tried(rig.other));
-  rig.server->time += 3min;
-  EXPECT_TRUE(rig.tried(rig.batcher)) << "the other has not asked for long";
+  rig.server->time += 61s;
+  EXPECT_GT(rig.check(), 0s) << "nothing is known for a minute";
 }
 
-/// Or who asks for too much at every database would take the turns of all.
-TEST(Batcher, WhenItIsAQueuesTurnToTryTheLeastIsTried) {
-  TryRig rig;
-  rig.server->time += 1min;
-  EXPECT_TRUE(rig.tried(rig.other, 200));
-  EXPECT_FALSE(rig.tried(rig.batcher, 200)) << "one a minute";
-  rig.server->time += 1min;
-  EXPECT_FALSE(rig.tried(rig.batcher, 400)) << "less was refused";
-  EXPECT_TRUE(rig.tried(rig.batcher, 200));
+TEST(Batcher, ACheckIsStoppedAfterTheLongestPass) {
+  CheckRig rig;
+  rig.server->slower = 100;
+  const auto longest = std::chrono::duration_cast<Clock::duration>(0.53 * rig.limits.max_queue_time / 2);
+  EXPECT_EQ(rig.check(), longest);
+  EXPECT_EQ(rig.check(), 0s);
 }
 
-/// Or requests that are cancelled before their pass, again and again, would keep others out.
-TEST(Batcher, WhatWaitsDoesNotStandInTheWayOfATryOnceNothingIsKnown) {
-  ClockRig rig(100ms);
-  Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
-  for (Batcher* by : {&rig.batcher, &busy}) by->measure(*rig.server);
-  rig.server->time += 1min;
-  ASSERT_TRUE(rig.submit(busy, 1));
-  ASSERT_TRUE(rig.submit(rig.batcher, 1));
-  EXPECT_TRUE(rig.submit(rig.batcher, 200));
-  while (rig.pass()) continue;
-  rig.server->time += 1min;
-  ASSERT_TRUE(rig.submit(rig.batcher, 1));
-  while (rig.pass()) continue;
-  ASSERT_TRUE(rig.submit(busy, 1));
-  ASSERT_TRUE(rig.submit(rig.batcher, 1));
-  EXPECT_FALSE(rig.submit(rig.batcher, 200)) << "a pass has shown what it takes";
-}
-
-/// Or who cancels what is tried would keep others out.
-TEST(Batcher, WhoLeavesBeforeItIsTriedTakesNoTry) {
-  ClockRig rig(100ms);
-  Batcher busy(patient(1ms, 256, 100), {}, rig.metrics, rig.compute);
-  for (Batcher* by : {&rig.batcher, &busy}) by->measure(*rig.server);
-  rig.server->time += 1min;
-  ASSERT_TRUE(rig.submit(busy, 1));
-  EXPECT_TRUE(rig.submit(rig.batcher, 200));
-  EXPECT_FALSE(rig.submit(rig.batcher, 100));
-  EXPECT_TRUE(rig.batcher.cancel(1));
-  EXPECT_TRUE(rig.submit(rig.batcher, 200, {"a", rig.server->time + 1ms}));
+/// Or many requests that are refused would make many.
+TEST(Batcher, OneCheckWaitsAtATimeAndGoesAfterRequests) {
+  CheckRig rig;
+  for (const char* client : {"a", "b", "c"}) EXPECT_FALSE(rig.submit(rig.batcher, 200, {client}));
+  EXPECT_EQ(rig.batcher.queued(), 1u);
+  EXPECT_TRUE(rig.submit(rig.batcher, 1, {"a"})) << "its own time is as it was";
   EXPECT_TRUE(rig.pass());
-  ASSERT_EQ(rig.batcher.queued(), 0u);
-  ASSERT_TRUE(rig.submit(busy, 1));
-  EXPECT_TRUE(rig.submit(rig.batcher, 200));
+  EXPECT_EQ(rig.took(), 100ms);
+  EXPECT_EQ(rig.answers.count(), 1u);
+  EXPECT_TRUE(rig.pass());
+  EXPECT_GT(rig.took(), 1s);
+  EXPECT_FALSE(rig.pass());
+  EXPECT_EQ(rig.answers.count(), 1u);
+}
+
+/// A check that is as small as stopped passes made it is followed by larger ones.
+TEST(Batcher, ChecksMakeRoomAgainAfterStoppedPasses) {
+  CheckRig rig;
+  rig.server->slower = 20;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(rig.submit(rig.batcher, 20));
+    EXPECT_TRUE(rig.pass());
+  }
+  rig.server->slower = 1;
+  int checks = 0;
+  while (!rig.submit(rig.batcher, 20)) {
+    ASSERT_TRUE(rig.pass());
+    ASSERT_LE(++checks, 6);
+  }
+  EXPECT_GE(checks, 1);
+}
+
+TEST(Batcher, AChecksBytesAreThoseOfWhoWasRefused) {
+  CheckRig rig;
+  rig.server->working_per_query = 2;
+  EXPECT_FALSE(rig.submit(rig.batcher, 200));
+  EXPECT_EQ(rig.budget.used(), 400u);
+  EXPECT_TRUE(rig.pass());
+  EXPECT_EQ(rig.budget.used(), 0u);
 }
 
 /// Large passes do not show what few queries take.
@@ -839,13 +825,7 @@ TEST(Batcher, WhatOnePassTookIsDoubtedAfterAMinuteWhateverOthersWant) {
   EXPECT_TRUE(rig.pass());
   ASSERT_TRUE(wanted_elsewhere());
   EXPECT_FALSE(taken(1));
-  EXPECT_FALSE(taken(100));
   rig.server->time += 1min;
-  ASSERT_TRUE(wanted_elsewhere());
-  EXPECT_TRUE(taken(100));
-  EXPECT_FALSE(taken(100)) << "one a minute";
-  // Its pass teaches nothing of fewer.
-  while (rig.pass()) continue;
   ASSERT_TRUE(wanted_elsewhere());
   EXPECT_TRUE(taken(1));
 }
