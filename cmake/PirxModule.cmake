@@ -144,11 +144,9 @@ function(pirx_check_label what label)
 endfunction()
 
 # Tests that say nothing new under sanitizers or with other instruction sets: statistics, distributions over fields of a few
-# elements, planted faults, virtual time, tests of what scripts print. They have the label `once`; `tests_sanitized` builds the
-# other short ones, without those that scripts run (label `script`), and without arithmetic and codes, which have inaccessible
-# pages next to their operands in every build, and whose tests take sanitizers longest: scripts/nightly has them. What comes
-# from peers is changed at random for all protocols by fuzz_changed, with sanitizers, too.
-set(pirx_unsanitized batchcodes cpir fp gf2e strassen)
+# elements, planted faults, virtual time, tests of what scripts print. They have the label `once`. Of the others CI runs those of
+# what reads files and the bytes of strangers with sanitizers, which `tests_sanitized` builds; scripts/nightly runs all.
+set(pirx_sanitized base protocol database http)
 set(pirx_once "_privacy_|_statistics_|selective_failure|simulation_finds_|inspire_noise")
 string(APPEND pirx_once "|queue_simulation|^(mutants|pages|reproduce|sbom)_test$")
 
@@ -194,7 +192,7 @@ function(pirx_add_ctest name)
   pirx_is_once(once ${name})
   pirx_test_folder(folder)
   string(REGEX REPLACE "/.*" "" folder "${folder}")
-  if(arg_LABEL STREQUAL "short" AND NOT once AND NOT arg_SCRIPT AND NOT folder IN_LIST pirx_unsanitized)
+  if(arg_LABEL STREQUAL "short" AND NOT once AND NOT arg_SCRIPT AND folder IN_LIST pirx_sanitized)
     list(APPEND build_by tests_sanitized)
   endif()
   foreach(target IN LISTS build_by)
