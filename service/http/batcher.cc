@@ -118,9 +118,9 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   // The thread waits for a first request, or for enough of them.
   const auto is_awaited = [&] { return queue_.size() == 1 || queued_queries_ >= most_queries(longest); };
   if (const auto admitted = admit(caller, queries, longest); !admitted) {
-    if (takes_too_long(queries, longest))
-      check(std::move(server), queries, std::move(lease), caller.client, longest);
-    const bool wake = is_awaited();
+    const bool wake = takes_too_long(queries, longest) &&
+                      check(std::move(server), queries, std::move(lease), caller.client, longest) &&
+                      is_awaited();
     lock.unlock();
     if (wake) compute_.notify();
     return tl::unexpected(admitted.error());
@@ -301,27 +301,30 @@ bool Batcher::takes_too_long(std::size_t queries, double longest) const {
   return queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
 }
 
-void Batcher::check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
+bool Batcher::check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
                     const std::string& client, double longest) {
   const auto now = compute_.now();
-  if (now < checked_ + (now < learned_ + kDoubt ? trust_ : kDoubt)) return;
+  if (now < checked_ + (now < learned_ + kDoubt ? trust_ : kDoubt)) return false;
   // What it takes is not taken from the time of the requests of whoever was refused.
   const std::string payer = client + " (refused)";
   const auto at = std::find_if(queue_.begin(), queue_.end(), std::mem_fn(&Job::check));
   if (at != queue_.end()) {
-    if (rank_of(*at, 0).order <= compute_.next_tags(payer).early) return;
+    if (rank_of(*at, 0).order <= compute_.next_tags(payer).early) return false;
     const Job later = take(static_cast<std::size_t>(at - queue_.begin()));
     compute_.settle(*later.client, later.tags, later.price, 0);
   } else if (queue_.size() >= limits_.max_queued_requests) {
-    return;
+    return false;
   }
+  queries = std::min(queries, std::max(kFew, most_queries(kChecked * longest)));
+  lease.resize(std::min(lease.held(), server->working_bytes(queries)));
   enqueue({.ticket = next_ticket_++,
            .server = std::move(server),
-           .queries = std::min(queries, std::max(kFew, most_queries(longest / 2))),
+           .queries = queries,
            .lease = std::move(lease),
            .caller = {payer},
            .check = true},
           longest);
+  return true;
 }
 
 bool Batcher::is_tried(std::size_t queries, double left) {
@@ -481,7 +484,7 @@ void Batcher::mark_batch(double longest, bool early) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (first) begins_early |= rank.early;
-    if (first && job.queries <= kFew && now >= learned_few_ + trust_) most = std::min(most, kFew);
+    if (first && job.queries <= kFew && now >= learned_few_ + few_trust_) most = std::min(most, kFew);
     if (!first && job.server.get() != server) continue;
     if (rank.early && !begins_early) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
@@ -524,7 +527,7 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   gone_.clear();
   computing_since_ = compute_.now();
   const bool check = has_check(batch);
-  const double most = check ? std::min(longest, time_of_passes()) : kOverrun * longest;
+  const double most = check && batch.size() == 1 ? std::min(longest, time_of_passes()) : kOverrun * longest;
   computing_limit_ = computing_ > kFew || check ? most : kNoLimit;
   if (check) checked_ = computing_since_;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
@@ -539,10 +542,8 @@ bool Batcher::has_check(const std::vector<Job>& batch) {
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
   cost_.note_stopped(computing_, computing_limit_);
-  if (batch.size() == 1) {
-    if (batch.front().check) trust_longer();
-    return;
-  }
+  trust_ = kDoubt;
+  if (batch.size() == 1) return;
   // May fail for lack of memory, before anything has changed but empty shares.
   for (const auto& job : batch) shares_[job.caller.client];
   batch.reserve(batch.size() + queue_.size());
@@ -586,30 +587,30 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
     if (no_room || seconds < kRight * expected) {
       checked_ = Clock::time_point::min();
     } else {
-      trust_longer();
+      trust_longer(trust_);
     }
   }
   cost_.learn(computed, seconds);
   learned_ = compute_.now();
   if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
-    trust_ = kDoubt;
-  } else if (computed <= kFew && learned_ >= learned_few_ + trust_) {
-    trust_longer();
+    trust_ = few_trust_ = kDoubt;
+  } else if (computed <= kFew && learned_ >= learned_few_ + few_trust_) {
+    trust_longer(few_trust_);
   }
   if (computed <= kFew) learned_few_ = learned_;
 }
 
 void Batcher::compute(std::vector<Job>& batch) {
-  const auto start = compute_.now();
   std::vector<ByteSpan> requests;
   std::vector<std::string_view> senders;
   requests.reserve(batch.size());
   senders.reserve(batch.size());
   std::size_t queries = 0;
   Bytes sample;  // one check waits at a time
-  for (const auto& job : batch) {
+  for (auto& job : batch) {
     if (job.check) {
       sample = job.server->sample_request(job.queries);
+      if (!job.lease.resize(job.lease.held() + sample.size())) sample = {};  // which the protocol refuses
       requests.emplace_back(sample);
     } else {
       requests.emplace_back(job.request);
@@ -617,6 +618,7 @@ void Batcher::compute(std::vector<Job>& batch) {
     senders.emplace_back(job.caller.client);
     queries += job.queries;
   }
+  const auto start = compute_.now();
   std::optional<TimeLimit> limit(std::in_place, start + duration(computing_limit_));
   auto replies = answer_all(*batch.front().server, requests, senders);
   const bool stopped = limit->reached();

@@ -116,10 +116,11 @@ class Batcher {
   void enqueue(Job job, double longest);
   /// After a request was refused because it would take too long: only passes correct what is known of passes,
   /// which may be from a time when the machine was slow. So the server makes one of its own, whose requests
-  /// nobody can cancel or choose. It takes half of the longest pass, as far as is known, and comes in the
-  /// order of early requests, in the place of the first client that was refused. One waits at a time. `lease`
-  /// covers `queries` queries.
-  void check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
+  /// nobody can cancel or choose. It takes hardly less than the longest pass, as far as is known, for passes
+  /// of few queries do not show what others add. It comes in the order of early requests, in the place of the
+  /// first client that was refused. One waits at a time. `lease` covers `queries` queries. False: none was
+  /// added.
+  bool check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
              const std::string& client, double longest);
   /// As far as is known, a pass of one request of so many queries would be stopped.
   bool takes_too_long(std::size_t queries, double longest) const;
@@ -171,11 +172,13 @@ class Batcher {
   Ticket next_ticket_ = 1;
   PassCost cost_;
   Clock::time_point learned_, learned_few_;  ///< when a pass last did, and one of a few queries
-  /// For how long predictions are trusted after a check, or after a pass of few queries: then comes another
+  /// For how long predictions are trusted after a check, and after a pass of few queries. Then comes another
   /// check, and the next pass that begins with few queries has no more. Each that finds them right doubles
-  /// it, up to kMostTrust; it is kDoubt again when a pass takes quite another time than was predicted.
-  Clock::duration trust_ = kDoubt;
-  void trust_longer() noexcept { trust_ = std::min<Clock::duration>(2 * trust_, kMostTrust); }
+  /// its time, up to kMostTrust; it is kDoubt again when a pass takes quite another time than was predicted.
+  Clock::duration trust_ = kDoubt, few_trust_ = kDoubt;
+  static void trust_longer(Clock::duration& trust) noexcept {
+    trust = std::min<Clock::duration>(2 * trust, kMostTrust);
+  }
   Clock::time_point checked_;  ///< when the last check began, unless it showed something else than is known
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
@@ -191,13 +194,14 @@ class Batcher {
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
-  static constexpr std::chrono::minutes kDoubt{1};      ///< what no pass showed for so long is doubted
+  static constexpr std::chrono::seconds kDoubt{30};     ///< what no pass showed for so long is doubted
   std::size_t refused_idle_ = 0;                        ///< where nothing else waited
   static constexpr double kSurprise = 1.5;              ///< times what a pass is predicted to take
-  static constexpr std::chrono::minutes kMostTrust = 8 * kDoubt;
-  static constexpr double kRight = 0.9;  ///< of what was predicted; what takes less shows it to be wrong
-  std::size_t computing_ = 0;            ///< queries of the batch that is computed
-  std::vector<Ticket> gone_;             ///< cancelled while a batch is computed, which may be of it
+  static constexpr std::chrono::seconds kMostTrust = 16 * kDoubt;
+  static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
+  static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
+  std::size_t computing_ = 0;              ///< queries of the batch that is computed
+  std::vector<Ticket> gone_;               ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   Clock::time_point last_arrival_;

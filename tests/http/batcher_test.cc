@@ -697,6 +697,8 @@ struct CheckRig : ClockRig {
     EXPECT_FALSE(submit(batcher, queries, caller));
     return pass() ? took() : 0s;
   }
+  const Clock::duration longest =
+      std::chrono::duration_cast<Clock::duration>(0.53 * limits.max_queue_time / 2);
 };
 
 TEST(Batcher, WhatSeemsToTakeTooLongIsCheckedByAPassOfTheServer) {
@@ -708,36 +710,68 @@ TEST(Batcher, WhatSeemsToTakeTooLongIsCheckedByAPassOfTheServer) {
   EXPECT_TRUE(rig.submit(rig.batcher, 4));
 }
 
-/// It takes half of the longest pass, so that others hardly notice.
 TEST(Batcher, AsLongAsChecksFindNothingNewTheyAreRare) {
   CheckRig rig;
-  const auto longest = std::chrono::duration_cast<Clock::duration>(0.53 * rig.limits.max_queue_time / 2);
-  const auto first = rig.check();
-  EXPECT_LE(first, longest / 2);
-  EXPECT_GT(first, longest / 2 - 200ms);
+  EXPECT_LE(rig.check(), 0.8 * rig.longest);
+  EXPECT_GT(rig.took(), 0.7 * rig.longest);
   const auto wait = [&](std::chrono::seconds time) {
-    for (; time > 0s; time -= 30s) {
-      rig.server->time += 30s;
+    for (; time > 0s; time -= 15s) {
+      rig.server->time += 15s;
       EXPECT_TRUE(rig.submit(rig.batcher, 1));
       EXPECT_TRUE(rig.pass());
     }
   };
-  for (const auto pause : {60s, 180s, 420s}) {
+  for (const auto pause : {45s, 105s, 225s}) {
     EXPECT_EQ(rig.check(), 0s);
     wait(pause);
     EXPECT_EQ(rig.check(), 0s) << "passes still take what they took";
-    wait(60s);
+    wait(30s);
     EXPECT_GT(rig.check(), 0s) << pause.count();
   }
-  rig.server->time += 61s;
-  EXPECT_GT(rig.check(), 0s) << "nothing is known for a minute";
+  rig.server->time += 31s;
+  EXPECT_GT(rig.check(), 0s) << "nothing is known for half a minute";
+}
+
+/// A machine that is slow may be fast again soon.
+TEST(Batcher, AfterAStoppedPassChecksAreNotRare) {
+  CheckRig rig;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_GT(rig.check(), 0s);
+    rig.server->time += 31s;
+  }
+  rig.server->slower = 100;
+  EXPECT_EQ(rig.check(), rig.longest);
+  rig.server->slower = 1;
+  rig.server->time += 31s;
+  ASSERT_TRUE(rig.submit(rig.batcher, 1));
+  EXPECT_TRUE(rig.pass());
+  EXPECT_GT(rig.check(), 0s);
+}
+
+/// Half of the queries that passes usually have would be as good as what is known, whatever others add.
+TEST(Batcher, ChecksAreLargerThanUsualPasses) {
+  ClockRig rig(20ms, patient(1ms, 256, 100), 900ms);
+  rig.server->slower = 2;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(rig.submit(rig.batcher, 10));
+    EXPECT_TRUE(rig.pass());
+  }
+  rig.server->slower = 1;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(rig.submit(rig.batcher, 3));
+    EXPECT_TRUE(rig.pass());
+  }
+  for (int i = 0; !rig.submit(rig.batcher, 20); ++i) {
+    rig.server->time += 31s;
+    ASSERT_LE(i, 6);
+    while (rig.pass()) continue;
+  }
 }
 
 TEST(Batcher, ACheckIsStoppedAfterTheLongestPass) {
   CheckRig rig;
   rig.server->slower = 100;
-  const auto longest = std::chrono::duration_cast<Clock::duration>(0.53 * rig.limits.max_queue_time / 2);
-  EXPECT_EQ(rig.check(), longest);
+  EXPECT_EQ(rig.check(), rig.longest);
   EXPECT_EQ(rig.check(), 0s);
 }
 
@@ -777,7 +811,8 @@ TEST(Batcher, AChecksBytesAreThoseOfWhoWasRefused) {
   CheckRig rig;
   rig.server->working_per_query = 2;
   EXPECT_FALSE(rig.submit(rig.batcher, 200));
-  EXPECT_EQ(rig.budget.used(), 400u);
+  EXPECT_GT(rig.budget.used(), 0u);
+  EXPECT_LT(rig.budget.used(), 400u);
   EXPECT_TRUE(rig.pass());
   EXPECT_EQ(rig.budget.used(), 0u);
 }
@@ -796,15 +831,15 @@ TEST(Batcher, NowAndThenAPassIsOfFewQueries) {
   for (int i = 0; i < 3; ++i) {
     ten_ask();
     expect_a_pass_of(1s);
-    rig.server->time += 20s;
+    rig.server->time += 10s;
   }
   ten_ask();
   expect_a_pass_of(300ms);
   expect_a_pass_of(700ms);
-  for (int i = 0; i < 2; ++i) {  // minutes, as it took what was predicted
+  for (int i = 0; i < 2; ++i) {  // twice as long, as it took what was predicted
     ten_ask();
     expect_a_pass_of(1s);
-    rig.server->time += 1min;
+    rig.server->time += 30s;
   }
   ten_ask();
   expect_a_pass_of(300ms);
