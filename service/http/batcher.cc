@@ -582,9 +582,7 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (has_check(batch)) {
     // Where stopped passes left room for no more, the next check is larger, and comes as soon as it is
     // wanted.
-    const bool no_room = computed >= cost_.room();
-    if (!no_room) cost_.forget_room_of_one();
-    if (no_room || seconds < kRight * expected) {
+    if (computed >= cost_.room() || seconds < kRight * expected) {
       checked_ = Clock::time_point::min();
     } else {
       trust_longer(trust_);

@@ -60,9 +60,6 @@ class PassCost {
     stood_still_ = !stood_still_;
   }
 
-  /// A pass showed that predictions hold.
-  void forget_room_of_one() noexcept { room_of_one_ = kAll; }
-
   /// Seconds of a pass of so many queries; 0 before the first pass.
   double predict(std::size_t queries) const noexcept { return at(static_cast<double>(queries)); }
 

@@ -696,7 +696,7 @@ bool slow_for_a_while() {
   World world;
   Server server(world);
   for (std::size_t d = 0; d < 24; ++d) {
-    server.add(d == 0 ? Cost{0.03, 0.2} : Cost{0.3, 0.02});
+    server.add(d == 0 ? Cost{0.03, 0.1} : Cost{0.3, 0.02});
     server.databases[d]->slow_until = 70;
     server.databases[d]->slowness = 15;
     for (const char* address : {"0", "1"}) server.ask_always(1, 1, d, 100'000, address);
