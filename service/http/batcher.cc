@@ -591,7 +591,8 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   cost_.learn(computed, seconds);
   learned_ = compute_.now();
   if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
-    trust_ = few_trust_ = kDoubt;
+    trust_ = kDoubt;
+    few_trust_ = kDoubtOfFew;
   } else if (computed <= kFew && learned_ >= learned_few_ + few_trust_) {
     trust_longer(few_trust_);
   }

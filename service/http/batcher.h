@@ -174,8 +174,8 @@ class Batcher {
   Clock::time_point learned_, learned_few_;  ///< when a pass last did, and one of a few queries
   /// For how long predictions are trusted after a check, and after a pass of few queries. Then comes another
   /// check, and the next pass that begins with few queries has no more. Each that finds them right doubles
-  /// its time, up to kMostTrust; it is kDoubt again when a pass takes quite another time than was predicted.
-  Clock::duration trust_ = kDoubt, few_trust_ = kDoubt;
+  /// its time, up to kMostTrust; all begins anew when a pass takes quite another time than was predicted.
+  Clock::duration trust_ = kDoubt, few_trust_ = kDoubtOfFew;
   static void trust_longer(Clock::duration& trust) noexcept {
     trust = std::min<Clock::duration>(2 * trust, kMostTrust);
   }
@@ -194,10 +194,11 @@ class Batcher {
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
-  static constexpr std::chrono::seconds kDoubt{30};     ///< what no pass showed for so long is doubted
-  std::size_t refused_idle_ = 0;                        ///< where nothing else waited
-  static constexpr double kSurprise = 1.5;              ///< times what a pass is predicted to take
-  static constexpr std::chrono::seconds kMostTrust = 16 * kDoubt;
+  static constexpr std::chrono::seconds kDoubtOfFew{60};
+  static constexpr std::chrono::seconds kDoubt{30};  ///< what no pass showed for so long is doubted
+  std::size_t refused_idle_ = 0;                     ///< where nothing else waited
+  static constexpr double kSurprise = 1.5;           ///< times what a pass is predicted to take
+  static constexpr std::chrono::seconds kMostTrust{480};
   static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
   static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
   std::size_t computing_ = 0;              ///< queries of the batch that is computed

@@ -861,7 +861,7 @@ TEST(Batcher, NowAndThenAPassIsOfFewQueries) {
   for (int i = 0; i < 3; ++i) {
     ten_ask();
     expect_a_pass_of(1s);
-    rig.server->time += 10s;
+    rig.server->time += 20s;
   }
   ten_ask();
   expect_a_pass_of(300ms);
@@ -869,7 +869,7 @@ TEST(Batcher, NowAndThenAPassIsOfFewQueries) {
   for (int i = 0; i < 2; ++i) {  // twice as long, as it took what was predicted
     ten_ask();
     expect_a_pass_of(1s);
-    rig.server->time += 30s;
+    rig.server->time += 1min;
   }
   ten_ask();
   expect_a_pass_of(300ms);
