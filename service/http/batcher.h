@@ -114,12 +114,12 @@ class Batcher {
 
   // All under mutex_.
   void enqueue(Job job, double longest);
-  /// After a request was refused because it would take too long: only passes correct what is known of passes,
-  /// which may be from a time when the machine was slow. So the server makes one of its own, whose requests
-  /// nobody can cancel or choose. It takes hardly less than the longest pass, as far as is known, for passes
-  /// of few queries do not show what others add. It comes in the order of early requests, in the place of the
-  /// first client that was refused. One waits at a time. `lease` covers `queries` queries. False: none was
-  /// added.
+  /// Makes the server check what it knows, after it refused a request because that would take too long. What
+  /// is known of passes may be from a time when the machine was slow, and only passes correct it. So the
+  /// server makes one of its own, which clients can neither choose nor cancel. As far as is known, it takes
+  /// hardly less than the longest pass: passes of few queries do not show what others add. It waits as an
+  /// early request of the client that was refused, or of the first one if there are several, for one waits at
+  /// a time. `lease` covers `queries` queries. False: no check was added.
   bool check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
              const std::string& client, double longest);
   /// As far as is known, a pass of one request of so many queries would be stopped.
@@ -193,11 +193,11 @@ class Batcher {
   static constexpr double kOverrun = 1.5;      ///< a pass is stopped after so many times what is planned
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
-  static constexpr std::chrono::seconds kMeasuring{5};  ///< for all passes of measure()
-  static constexpr std::chrono::seconds kDoubtOfFew{60};
-  static constexpr std::chrono::seconds kDoubt{30};  ///< what no pass showed for so long is doubted
-  std::size_t refused_idle_ = 0;                     ///< where nothing else waited
-  static constexpr double kSurprise = 1.5;           ///< times what a pass is predicted to take
+  static constexpr std::chrono::seconds kMeasuring{5};    ///< for all passes of measure()
+  static constexpr std::chrono::seconds kDoubt{30};       ///< what no pass showed for so long is doubted
+  static constexpr std::chrono::seconds kDoubtOfFew{60};  ///< at first, in few_trust_
+  std::size_t refused_idle_ = 0;                          ///< where nothing else waited
+  static constexpr double kSurprise = 1.5;                ///< times what a pass is predicted to take
   static constexpr std::chrono::seconds kMostTrust{480};
   static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
   static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
