@@ -119,7 +119,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   const auto is_awaited = [&] { return queue_.size() == 1 || queued_queries_ >= most_queries(longest); };
   if (const auto admitted = admit(caller, queries, longest); !admitted) {
     const bool wake = takes_too_long(queries, longest) &&
-                      check(std::move(server), queries, std::move(lease), caller.client, longest) &&
+                      check(std::move(server), queries, lease.of_whole(), caller.client, longest) &&
                       is_awaited();
     lock.unlock();
     if (wake) compute_.notify();
@@ -190,7 +190,7 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 
 void Batcher::enqueue(Job job, double longest) {
   // May fail for lack of memory, before anything has changed but an empty share.
-  job.client = compute_.client(job.caller.client);
+  job.client = compute_.client(job.caller.client, !job.check);
   auto& share = shares_[job.caller.client];
   job.arrival = compute_.now();
   job.price = price_of(share.queries, job.queries, longest);
@@ -316,7 +316,6 @@ bool Batcher::check(std::shared_ptr<const AnyServer> server, std::size_t queries
     return false;
   }
   queries = std::min(queries, std::max(kFew, most_queries(kChecked * longest)));
-  lease.resize(std::min(lease.held(), server->working_bytes(queries)));
   enqueue({.ticket = next_ticket_++,
            .server = std::move(server),
            .queries = queries,
@@ -599,6 +598,18 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (computed <= kFew) learned_few_ = learned_;
 }
 
+Bytes Batcher::sample_for(Job& check) {
+  try {
+    Bytes sample = check.server->sample_request(check.queries);
+    const auto bytes = checked_add(check.server->working_bytes(check.queries), sample.size());
+    if (bytes && check.lease.resize(*bytes)) return sample;
+  } catch (const std::bad_alloc&) {
+  }
+  const std::lock_guard lock(mutex_);
+  checked_ = Clock::time_point::min();
+  return {};
+}
+
 void Batcher::compute(std::vector<Job>& batch) {
   std::vector<ByteSpan> requests;
   std::vector<std::string_view> senders;
@@ -608,8 +619,7 @@ void Batcher::compute(std::vector<Job>& batch) {
   Bytes sample;  // one check waits at a time
   for (auto& job : batch) {
     if (job.check) {
-      sample = job.server->sample_request(job.queries);
-      if (!job.lease.resize(job.lease.held() + sample.size())) sample = {};  // which the protocol refuses
+      sample = sample_for(job);
       requests.emplace_back(sample);
     } else {
       requests.emplace_back(job.request);

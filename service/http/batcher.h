@@ -103,6 +103,8 @@ class Batcher {
   void next_batch(std::vector<Job>& batch, bool early);
   void compute(std::vector<Job>& batch);
   static bool has_check(const std::vector<Job>& batch);
+  /// Empty, which the protocol refuses, if there is too little memory: then another check may come at once.
+  Bytes sample_for(Job& check);
   void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds);
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
   /// for any more, and one that was alone.
@@ -119,7 +121,8 @@ class Batcher {
   /// server makes one of its own, which clients can neither choose nor cancel. As far as is known, it takes
   /// hardly less than the longest pass: passes of few queries do not show what others add. It waits as an
   /// early request of the client that was refused, or of the first one if there are several, for one waits at
-  /// a time. `lease` covers `queries` queries. False: no check was added.
+  /// a time. Its memory is the server's, as clients may have filled their shares: `lease` is empty so far.
+  /// False: no check was added.
   bool check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
              const std::string& client, double longest);
   /// As far as is known, a pass of one request of so many queries would be stopped.

@@ -70,6 +70,14 @@ class ByteLease {
     if (budget_ != nullptr) budget_->give(held_);
   }
   std::size_t held() const noexcept { return held_; }
+  /// An empty one of what this one's budget is a part of, for who takes nothing from the client's share.
+  ByteLease of_whole() const noexcept {
+    ByteLease lease;
+    if (budget_ != nullptr) {
+      lease.budget_ = {std::shared_ptr<void>(), budget_->whole_ != nullptr ? budget_->whole_ : budget_.get()};
+    }
+    return lease;
+  }
   /// Makes the lease `size` bytes; false, and nothing changed, when the budget does not have them. Without a
   /// budget every size is granted.
   bool resize(std::size_t size) noexcept {

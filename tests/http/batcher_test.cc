@@ -837,14 +837,45 @@ TEST(Batcher, ChecksMakeRoomAgainAfterStoppedPasses) {
   EXPECT_GE(checks, 1);
 }
 
-TEST(Batcher, AChecksBytesAreThoseOfWhoWasRefused) {
+/// Or who is refused could fill its share of memory, so that nothing is ever checked.
+TEST(Batcher, AChecksBytesAreTheServers) {
   CheckRig rig;
   rig.server->working_per_query = 2;
-  EXPECT_FALSE(rig.submit(rig.batcher, 200));
-  EXPECT_GT(rig.budget.used(), 0u);
-  EXPECT_LT(rig.budget.used(), 400u);
+  ByteBudget share({}, rig.budget);
+  const auto refuse = [&] {
+    EXPECT_FALSE(rig.batcher.submit(rig.server, pages_of("200"), 200, ByteLease(share),
+                                    rig.answers.keep("one"), {"a"}));
+  };
+  refuse();
+  ByteLease ballast(share);
+  EXPECT_TRUE(ballast.resize(500));
+  EXPECT_FALSE(ByteLease(share).resize(1));
   EXPECT_TRUE(rig.pass());
-  EXPECT_EQ(rig.budget.used(), 0u);
+  EXPECT_GT(rig.took(), 0s);
+  EXPECT_EQ(rig.budget.used(), 500u);
+}
+
+TEST(Batcher, WithoutMemoryForACheckAnotherComes) {
+  CheckRig rig;
+  EXPECT_FALSE(rig.submit(rig.batcher, 200));
+  {
+    ByteLease ballast(rig.budget);
+    EXPECT_TRUE(ballast.resize(rig.budget.limit()));
+    EXPECT_TRUE(rig.pass());
+    EXPECT_EQ(rig.took(), 0s);
+  }
+  EXPECT_GT(rig.check(), 0s);
+}
+
+/// Or four clients that are refused would be eight, and others have smaller shares.
+TEST(Batcher, ChecksAreNotOneMoreClients) {
+  CheckRig rig;
+  const auto waits = rig.compute.client("b");
+  EXPECT_FALSE(rig.submit(rig.batcher, 200));
+  EXPECT_TRUE(rig.pass());
+  const double before = rig.compute.virtual_time();
+  rig.server->time += 2s;
+  EXPECT_DOUBLE_EQ(rig.compute.virtual_time(), before + 1);
 }
 
 /// Large passes do not show what few queries take.
@@ -1543,6 +1574,18 @@ TEST(ComputeThread, ARequestIsSoonerByWhatIsGivenBackBeforeIt) {
   compute.settle(*client, third, 1, 1);
   compute.settle(*client, second, 1, 0);  // that time was over when the third came
   EXPECT_DOUBLE_EQ(compute.next_tags("one").due, 3);
+}
+
+TEST(ComputeThread, AnAccountThatIsNotCountedHasNoShare) {
+  ComputeThread::Clock::time_point time{};
+  ComputeThread compute([&] { return time; });
+  const auto client = compute.client("one"), beside = compute.client("beside", false);
+  compute.enter(*beside, 9);
+  time += 1s;
+  std::optional<ComputeThread::Clock::time_point> next;
+  compute.step(next);
+  time += 4s;
+  EXPECT_DOUBLE_EQ(compute.virtual_time(), 2.5);
 }
 
 TEST(ComputeThread, QueuesWithEarlyRequestsOnlyCountAsOne) {

@@ -730,6 +730,19 @@ bool huge() {
   return users.get_through("requests that take too long");
 }
 
+/// Four addresses ask each database all the time for about as much as a pass may have, so that it is refused
+/// and checked now and then. Users take a little less than they always may.
+bool about_as_much() {
+  World world;
+  Server server(world);
+  for (std::size_t d = 0; d < 3; ++d) {
+    server.add({0.003, 0.1});
+    for (const char* address : {"0", "1", "2", "3"}) server.ask_always(1, 5, d, 24, address);
+  }
+  LookUps users(world, server, 3.83, 3, 2, kDeadline, 0.37, 60);
+  return users.get_through("requests of about as much as a pass may have");
+}
+
 /// Four addresses ask many slow databases at once for more than they compute.
 bool huge_together() {
   World world;
@@ -843,7 +856,7 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
   for (const auto attack :
        {visitors, holders, strangers, pushers, together, whenever_due, hurried, small_ones, from_the_start,
-        walked_down, beforehand, slow_for_a_while, huge, huge_together, large_first})
+        walked_down, beforehand, slow_for_a_while, huge, about_as_much, huge_together, large_first})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const std::size_t queries : {1u, 2u, 3u}) {
