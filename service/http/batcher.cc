@@ -304,7 +304,7 @@ bool Batcher::takes_too_long(std::size_t queries, double longest) const {
 bool Batcher::check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
                     const std::string& client, double longest) {
   const auto now = compute_.now();
-  if (now < checked_ + (now < learned_ + kDoubt ? trust_ : kDoubt)) return false;
+  if (checking_ || now < checked_ + (now < learned_ + kDoubt ? trust_ : kDoubt)) return false;
   // What it takes is not taken from the time of the requests of whoever was refused.
   const std::string payer = client + " (refused)";
   const auto at = std::find_if(queue_.begin(), queue_.end(), std::mem_fn(&Job::check));
@@ -525,17 +525,14 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
   computing_since_ = compute_.now();
-  const bool check = has_check(batch);
-  const double most = check && batch.size() == 1 ? std::min(longest, time_of_passes()) : kOverrun * longest;
-  computing_limit_ = computing_ > kFew || check ? most : kNoLimit;
-  if (check) checked_ = computing_since_;
+  checking_ = std::any_of(batch.begin(), batch.end(), std::mem_fn(&Job::check));
+  const double most =
+      checking_ && batch.size() == 1 ? std::min(longest, time_of_passes()) : kOverrun * longest;
+  computing_limit_ = computing_ > kFew || checking_ ? most : kNoLimit;
+  if (checking_) checked_ = computing_since_;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
-}
-
-bool Batcher::has_check(const std::vector<Job>& batch) {
-  return std::any_of(batch.begin(), batch.end(), std::mem_fn(&Job::check));
 }
 
 void Batcher::put_back(std::vector<Job>& batch) {
@@ -578,7 +575,7 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
   const double expected = cost_.predict(computed);
-  if (has_check(batch)) {
+  if (checking_) {
     // Where stopped passes left room for no more, the next check is larger, and comes as soon as it is
     // wanted.
     if (computed >= cost_.room() || seconds < kRight * expected) {
@@ -616,7 +613,7 @@ void Batcher::compute(std::vector<Job>& batch) {
   requests.reserve(batch.size());
   senders.reserve(batch.size());
   std::size_t queries = 0;
-  Bytes sample;  // one check waits at a time
+  Bytes sample;  // there is one check at a time
   for (auto& job : batch) {
     if (job.check) {
       sample = sample_for(job);
@@ -707,6 +704,7 @@ void Batcher::pass(bool early) noexcept {
   for (auto& job : batch) finish(job, fail(ErrorCode::kResourceExhausted, {}));
   const std::lock_guard lock(mutex_);
   computing_ = 0;
+  checking_ = false;
 }
 
 }  // namespace pirx::http

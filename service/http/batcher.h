@@ -102,7 +102,6 @@ class Batcher {
 
   void next_batch(std::vector<Job>& batch, bool early);
   void compute(std::vector<Job>& batch);
-  static bool has_check(const std::vector<Job>& batch);
   /// Empty, which the protocol refuses, if there is too little memory: then another check may come at once.
   Bytes sample_for(Job& check);
   void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds);
@@ -120,8 +119,8 @@ class Batcher {
   /// is known of passes may be from a time when the machine was slow, and only passes correct it. So the
   /// server makes one of its own, which clients can neither choose nor cancel. As far as is known, it takes
   /// hardly less than the longest pass: passes of few queries do not show what others add. It waits as an
-  /// early request of the client that was refused, or of the first one if there are several, for one waits at
-  /// a time. Its memory is the server's, as clients may have filled their shares: `lease` is empty so far.
+  /// early request of the client that was refused, or of the first one if there are several, for there is one
+  /// at a time. Its memory is the server's, as clients may have filled their shares: `lease` is empty so far.
   /// False: no check was added.
   bool check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
              const std::string& client, double longest);
@@ -205,6 +204,7 @@ class Batcher {
   static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
   static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
   std::size_t computing_ = 0;              ///< queries of the batch that is computed
+  bool checking_ = false;                  ///< whether it has a check
   std::vector<Ticket> gone_;               ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped

@@ -631,13 +631,15 @@ class ClockServer : public FakeServer {
   }
   std::vector<Result<Bytes>> answer(std::span<const ByteSpan> requests) const override {
     TimeLimit* const limit = TimeLimit::current();
+    if (first) std::exchange(first, nullptr)();
     auto end = time + slower * base_;
     for (const auto& request : requests) end += slower * each_ * std::stoi(std::string(as_text(request)));
     if (end > limit->end()) limit->over();
-    time = std::min(end, limit->end());
+    time = std::max(time, std::min(end, limit->end()));
     return std::vector<Result<Bytes>>(requests.size(), Bytes(1));
   }
   mutable Clock::time_point time{};
+  mutable std::function<void()> first;  ///< what the next pass does first
   int slower = 1;
 
  private:
@@ -853,6 +855,17 @@ TEST(Batcher, AChecksBytesAreTheServers) {
   EXPECT_TRUE(rig.pass());
   EXPECT_GT(rig.took(), 0s);
   EXPECT_EQ(rig.budget.used(), 500u);
+}
+
+/// A long one that is stopped waits again, and one pass has memory for one check.
+TEST(Batcher, NoCheckIsAddedWhileOneIsComputed) {
+  CheckRig rig;
+  rig.server->first = [&] {
+    rig.server->time += 1min;
+    EXPECT_FALSE(rig.submit(rig.batcher, 200));
+  };
+  EXPECT_GT(rig.check(), 0s);
+  EXPECT_EQ(rig.batcher.queued(), 0u);
 }
 
 TEST(Batcher, WithoutMemoryForACheckAnotherComes) {
