@@ -84,6 +84,16 @@ tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, cons
                          : "ask again when more servers answer"));
 }
 
+tl::unexpected<Error> too_few_trust(std::size_t usable, std::size_t servers, std::size_t needed,
+                                    std::size_t locked_out) {
+  return fail(ErrorCode::kUnauthenticated,
+              std::to_string(usable) + " usable replies of " + std::to_string(servers) +
+                  " servers, at least " + std::to_string(needed) + " are needed, and " +
+                  std::to_string(locked_out) +
+                  " are not trusted or do not trust this client: check the trust anchors (ca_file), the "
+                  "tokens and the client's certificate");
+}
+
 Result<Records> read_records(const database::Geometry& geometry, std::span<const std::uint64_t> records,
                              ByteSpan rows) {
   const auto row_bytes = static_cast<std::size_t>(geometry.row_bytes());

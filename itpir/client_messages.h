@@ -30,6 +30,9 @@ void note_missing(std::span<ServerStatus> status, std::size_t server, ServerStat
 /// The error where too few replies can be used; `moved` if that is because servers hold another version.
 tl::unexpected<Error> too_few_replies(std::span<const ServerStatus> status, const std::string& needed,
                                       bool moved);
+/// The same, because `locked_out` of them are not trusted or do not trust this client.
+tl::unexpected<Error> too_few_trust(std::size_t usable, std::size_t servers, std::size_t needed,
+                                    std::size_t locked_out);
 
 /// The data of records[k] out of the k-th of `rows`, which have row_bytes() each. Looks at all of them
 /// whatever is wrong with one. DataLoss: a length, padding or digest is wrong.

@@ -109,12 +109,7 @@ class SharesRetrieval : public Retrieval {
         usable_ + locked_out_ < client_.needed()) {
       return answer;
     }
-    return fail(ErrorCode::kUnauthenticated,
-                std::to_string(usable_) + " usable replies of " + std::to_string(client_.servers()) +
-                    " servers, at least " + std::to_string(client_.needed()) + " are needed, and " +
-                    std::to_string(locked_out_) +
-                    " are not trusted or do not trust this client: check the trust anchors (ca_file), the "
-                    "tokens and the client's certificate");
+    return too_few_trust(usable_, client_.servers(), client_.needed(), locked_out_);
   }
 
   const SharesClient& client_;

@@ -2,9 +2,11 @@
 // Retrievals from two of several servers: one after the other from pairs, until both servers of one answer.
 #include "any_two.h"
 
+#include <algorithm>
 #include <array>
 
 #include "common.h"
+#include "itpir/client_messages.h"
 #include "itpir/make_client.h"
 #include "pirx/base/rng.h"
 #include "pirx/base/secret.h"
@@ -28,7 +30,11 @@ template <class Wanted>
 class AnyTwo final : public Retrieval {
  public:
   AnyTwo(const SharesPlan::Spec& spec, Wanted wanted, const RetrieveOptions& options)
-      : spec_(spec), wanted_(std::move(wanted)), options_(options), lost_(spec.coordinates.size()) {}
+      : spec_(spec),
+        wanted_(std::move(wanted)),
+        options_(options),
+        lost_(spec.coordinates.size()),
+        replied_(lost_.size()) {}
 
   /// The first two servers that are not lost. False: there are no two.
   Result<bool> begin() {
@@ -72,20 +78,38 @@ class AnyTwo final : public Retrieval {
   Result<void> take(std::size_t server, ByteSpan reply) override {
     auto taken = inner_->receive(settle(server), reply);
     if (!taken) lost_[server] = status_of(taken.error());
+    replied_[server] = taken.has_value();
     return taken;
   }
   void miss(std::size_t server, const Error& why) override {
     static_cast<void>(inner_->lost(settle(server), why));
     lost_[server] = status_of(why);
+    if (why.code() == ErrorCode::kUnauthenticated) ++locked_out_;
   }
   bool enough() const override { return either_lost() || !inner_->waiting(); }
   Result<Answer> conclude() override {
+    if (either_lost()) return too_few();
     PIRX_ASSIGN(auto answer, std::move(*inner_).finish());
     std::vector<ServerStatus> servers;
     for (const auto& status : lost_) servers.push_back(status.value_or(ServerStatus::kSilent));
     for (std::size_t k = 0; k < 2; ++k) servers[pair_[k]] = answer.servers[k];
     answer.servers = std::move(servers);
     return answer;
+  }
+
+  /// The inner retrieval knows of the last pair alone. A server that is not lost, at most one, counts as one
+  /// that would answer.
+  tl::unexpected<Error> too_few() const {
+    std::vector<ServerStatus> servers;
+    for (std::size_t i = 0; i < lost_.size(); ++i) {
+      servers.push_back(lost_[i].value_or(replied_[i] ? ServerStatus::kOk : ServerStatus::kSilent));
+    }
+    const auto left = std::count(lost_.begin(), lost_.end(), std::nullopt);
+    const auto stale = std::count(lost_.begin(), lost_.end(), ServerStatus::kStaleEpoch);
+    const bool moved = stale > 0 && left + stale >= 2;
+    if (moved || left + locked_out_ < 2) return too_few_replies(servers, "dpf needs two of them", moved);
+    return too_few_trust(std::count(servers.begin(), servers.end(), ServerStatus::kOk), servers.size(), 2,
+                         locked_out_);
   }
 
   MessageId settle(std::size_t server) {
@@ -99,6 +123,8 @@ class AnyTwo final : public Retrieval {
   const Wanted wanted_;
   const RetrieveOptions options_;
   std::vector<std::optional<ServerStatus>> lost_;  ///< of all servers: why there was no valid reply
+  std::vector<bool> replied_;                      ///< whether they ever did
+  std::ptrdiff_t locked_out_ = 0;                  ///< servers that we do not trust, or that do not trust us
   std::array<std::size_t, 2> pair_{};
   std::unique_ptr<AnyClient> client_;
   std::unique_ptr<Retrieval> inner_;

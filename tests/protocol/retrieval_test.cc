@@ -26,7 +26,7 @@ Bytes record(std::uint64_t i) { return testing::to_bytes("record " + std::to_str
 std::string key(std::uint64_t i) { return "key" + std::to_string(i); }
 
 /// What a server does with a message.
-enum class Mood { kTrue, kLies, kSilent };
+enum class Mood { kTrue, kLies, kSilent, kMoved, kWantsToken };
 
 /// The servers of a protocol over one database, and a client of theirs.
 class World {
@@ -83,8 +83,11 @@ class World {
         const auto at = std::find_if(wave.begin(), wave.end(),
                                      [&](const auto& message) { return message.server == server; });
         if (at == wave.end()) continue;
-        if (moods[server] == Mood::kSilent) {
-          EXPECT_TRUE(good(retrieval.lost(at->id, Error(ErrorCode::kUnavailable, "silent"))));
+        if (moods[server] >= Mood::kSilent) {
+          const auto code = moods[server] == Mood::kSilent  ? ErrorCode::kUnavailable
+                            : moods[server] == Mood::kMoved ? ErrorCode::kStaleEpoch
+                                                            : ErrorCode::kUnauthenticated;
+          EXPECT_TRUE(good(retrieval.lost(at->id, Error(code, "no reply"))));
         } else {
           static_cast<void>(retrieval.receive(at->id, reply(*at, moods[server])));
         }
@@ -309,7 +312,7 @@ TEST(Retrieval, DpfAsksAnyTwoServersWithNewKeys) {
         if (!is_silent(i)) up.push_back(i);
       }
       if (up.size() < 2) {
-        expect_error(answer, ErrorCode::kUndecodable, "needs all of them");
+        expect_error(answer, ErrorCode::kUndecodable, "dpf needs two of them");
         continue;
       }
       ASSERT_TRUE(good(answer));
@@ -333,6 +336,33 @@ TEST(Retrieval, DpfAsksAnyTwoServersWithNewKeys) {
       expect_error(answer, ErrorCode::kDataLoss, "dpf cannot tell which one");
     }
     EXPECT_EQ(lengths.size(), 2u);
+  }
+}
+
+// The error says why all servers were lost, not only the last two, in whatever order they were.
+TEST(Retrieval, DpfSaysWhyTooFewOfAllServersReplied) {
+  const World world(*find_protocol("dpf").value(), false, 3);
+  constexpr auto kTrue = Mood::kTrue, kSilent = Mood::kSilent, kMoved = Mood::kMoved,
+                 kToken = Mood::kWantsToken;
+  const struct {
+    std::vector<Mood> moods;
+    ErrorCode code;
+    std::string_view part;
+  } cases[] = {
+      {{kMoved, kMoved, kSilent}, ErrorCode::kStaleEpoch, "with another database version): take the"},
+      {{kSilent, kMoved, kMoved}, ErrorCode::kStaleEpoch, "pirx deploy --refresh"},
+      {{kTrue, kMoved, kSilent}, ErrorCode::kStaleEpoch, "of 3 servers, dpf needs two of them ("},
+      {{kMoved, kMoved, kMoved}, ErrorCode::kStaleEpoch, "2 with another database version"},
+      {{kToken, kToken, kToken}, ErrorCode::kUnauthenticated, "and 2 are not trusted"},
+      {{kTrue, kToken, kSilent}, ErrorCode::kUnauthenticated, "of 3 servers, at least 2 are needed, and 1 "},
+      {{kSilent, kTrue, kSilent}, ErrorCode::kUndecodable, "ask again when more servers answer"},
+  };
+  for (const auto& one : cases) {
+    for (const std::vector<unsigned>& order : {std::vector<unsigned>{0, 1, 2}, {2, 1, 0}}) {
+      SCOPED_TRACE(std::string(one.part) + (order[0] == 0 ? "" : ", the last first"));
+      auto retrieval = *world.begin({11});
+      expect_error(world.drive(*retrieval, order, one.moods), one.code, one.part);
+    }
   }
 }
 

@@ -992,7 +992,7 @@ class CommandLine(Servers):
             self.assertEqual(report["servers"][2]["abandoned"], down is None)  # it was not asked
             self.assertEqual(report["servers"][2]["bytes_up"] == 0, down is None)
         servers[1].stop()
-        self.assertIn("dpf needs all of them", run("get", deployment, 123, code=9).stderr)
+        self.assertIn("dpf needs two of them", run("get", deployment, 123, code=9).stderr)
         # Nobody says who lied, and nobody else is asked.
         honest = [self.serve(database, x, "--protocol", "dpf") for x in (1, 2, 3)]
         lying = self.deploy([self.proxy(honest[0], "zero"), *honest[1:]], 1)
