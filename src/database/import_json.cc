@@ -87,6 +87,10 @@ Result<void> append_member(const Json& object, const std::string& name, bool is_
 
 /// Adds the names of its members to `names`, if given, in their order.
 Result<Json> parse_object(std::string_view line, std::vector<std::string>* names = nullptr) {
+  // For nlohmann-json the text ends at a zero byte, whatever follows.
+  if (line.find('\0') != std::string_view::npos) {
+    return invalid("not valid JSON: there is a zero byte; objects are told apart by newlines");
+  }
   PIRX_TRY(check_shape(line));
   Json::parser_callback_t note = nullptr;  // with one the time grows with the square of a list's length
   if (names != nullptr) {

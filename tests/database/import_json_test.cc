@@ -47,6 +47,9 @@ TEST(ImportJson, ErrorsNameLineAndCause) {
   expect_refused("{\"k\":1,\"v\":2\n", "line 1: not valid JSON");
   expect_refused("{\"k\":1,\"v\":2} x\n", "not valid JSON");
   expect_refused("{\"k\":1,\"v\":1e999}\n", "not valid JSON");
+  using namespace std::string_view_literals;
+  expect_refused("{\"k\":1,\"v\":2}\0{\"k\":3,\"v\":4}\0"sv, "line 1: not valid JSON: there is a zero byte");
+  expect_refused("[{\"k\":1,\"v\":2}\0{\"k\":3,\"v\":4}]"sv, "zero byte");
   expect_refused("{\"k\":1,\"v\":\"\xff\"}\n", "not valid JSON");
   expect_refused("[{\"k\":1,\"v\":2},{\"k\":3,\"v\":4}]\n", "a line is one object");
   expect_refused("[1]\n", "not a JSON object but number");
@@ -299,7 +302,7 @@ TEST(ImportJson, RandomChangesAreReadAsByNlohmannJson) {
       char& c = text[1 + engine() % (text.size() - 1)];
       do {
         c = engine() % 4 == 0 ? static_cast<char>(engine()) : kLetters[engine() % kLetters.size()];
-      } while (c == '\n' || c == '\0');  // An importer of lines has another opinion on these.
+      } while (c == '\n' || c == '\0');  // nlohmann-json ends at a zero byte, which is refused here.
     }
     lines.push_back(text);
   }
