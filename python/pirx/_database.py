@@ -13,7 +13,8 @@ from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Sequence, T
 from ._errors import InvalidArgument, Unavailable
 from ._program import failure, find_program
 
-_FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "lines"}
+_FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+            ".json": "jsonl", ".txt": "lines"}
 _Row = Tuple[Optional[bytes], bytes]
 
 
@@ -52,7 +53,8 @@ class Database:
         values = [value] if isinstance(value, str) else list(value or ())
         if isinstance(rows, (str, os.PathLike)):
             source = Path(rows)
-            kind = format or ("folder" if source.is_dir() else _FORMATS.get(source.suffix.lower()))
+            name = source.stem if source.suffix.lower() in (".gz", ".zst") else source.name
+            kind = format or ("folder" if source.is_dir() else _FORMATS.get(Path(name).suffix.lower()))
             if kind is None:
                 raise InvalidArgument(f"no format is known by the suffix of '{source}': give format=, as in format=\"csv\"")
             words += [_word(source), "--from", kind]
@@ -209,6 +211,9 @@ def _bytes(value: Any, number: int) -> bytes:
     if value is None:
         raise InvalidArgument(f"row {number} has None where a key or record is needed")
     if getattr(value, "ndim", 0) and hasattr(value, "tobytes"):
+        if getattr(getattr(value, "dtype", None), "hasobject", False):
+            raise TypeError(f"row {number} is of an array of Python objects, whose bytes are addresses: give it another "
+                            "dtype, or give dicts or the frame itself")
         return bytes(value.tobytes())
     try:
         return json.dumps(value, ensure_ascii=False, default=_plain).encode()

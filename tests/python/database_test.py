@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """pirx.Database.build from rows of every kind, and pirx.serve: what it starts, what it says where that fails."""
+import gzip
 import json
 import os
 import signal
@@ -107,6 +108,10 @@ class Databases(unittest.TestCase):
         for source in (table, str(table)):
             self.assertEqual(self.stored(self.build(source, key="name", value="age"), "bob"), b"47")
         self.assertFalse(self.build(table).info["keyed"])
+        for name, text in (("TABLE.CSV.GZ", gzip.compress(table.read_bytes())), ("rows.tab", b"name\tage\nann\t31\nbob\t47\n"),
+                           ("rows.json", b'[{"name": "ann", "age": 31},\n{"name": "bob", "age": 47}]\n')):
+            (self.path / name).write_bytes(text)
+            self.assertEqual(self.stored(self.build(self.path / name, key="name", value="age"), "bob"), b"47")
         self.assertEqual(self.build(self.path / "table.csv", format="lines").info["records"], 3)
         folder = self.path / "-site"
         folder.mkdir()
@@ -118,10 +123,13 @@ class Databases(unittest.TestCase):
             self.build(self.path / "none.csv")
 
     def test_wrong_rows(self):
+        objects = mock.Mock(ndim=1, dtype=mock.Mock(hasobject=True), tobytes=lambda: b"an address")  # of numpy
         for rows, kind, words in (([], pirx.InvalidArgument, "no rows"), (7, TypeError, "int"), (b"x", TypeError, "not one"),
                                   ([b"x", 7], TypeError, "row 2 is int"), ([("a", "b", "c")], TypeError, "3 members"),
                                   ([b"x", ("a", "b")], TypeError, "row 2"), ([("a", None)], pirx.InvalidArgument, "None"),
                                   ([("a", {1, 2})], TypeError, "row 1"),
+                                  ([objects], TypeError, "row 1 is of an array of Python objects"),
+                                  ([("a", "1"), ("b", objects)], TypeError, "row 2 is of an array of Python objects"),
                                   ([("a", "1"), ("a", "2")], pirx.InvalidArgument, "^line 2 repeats the key")):
             with self.assertRaisesRegex(kind, words):
                 self.build(rows)
