@@ -24,7 +24,9 @@ Result<Params> Params::create(Spec spec) {
   PIRX_TRY(dj::check_modulus_bits(spec.modulus_bits, spec.policy));
   const auto& geometry = spec.geometry;
   if (geometry.keyed()) {
-    return invalid("a keyed database has no records by position: build it with a plain list of records");
+    return invalid(
+        "qr looks records up by their positions only, and this database is keyed: build it without --keyed "
+        "(pirx try: with --by-position)");
   }
   if (spec.slots == 0) spec.slots = balanced_slots(geometry);
   if (spec.slots > geometry.records()) {

@@ -169,7 +169,7 @@ class SingleServer(command_line_test.Servers):
         self.assertIn("unverified", done.stderr)
         run("get", deployment, WEAK, 4, code=2)
         refused = run("serve", database, "--protocol", "qr", code=2)
-        self.assertIn("keyed", refused.stderr)
+        self.assertIn("this database is keyed: build it without --keyed (pirx try: with --by-position)", refused.stderr)
 
     def test_weak_keys(self):
         database = self.build()
