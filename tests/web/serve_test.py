@@ -153,6 +153,14 @@ class Serve(Served):
         target.write_text("{}")
         time.sleep(0.3)
         self.assertEqual(shown(watching), after)
+        # Nor does a pipe, to which nobody writes.
+        target.unlink()
+        os.mkfifo(target)
+        time.sleep(0.3)
+        self.assertEqual(shown(watching), after)
+        target.unlink()
+        target.write_text(json.dumps(before))
+        wait_for(lambda: shown(watching) == before)
 
     def test_a_config_file(self):
         deployment = self.servers("keyed.pirx", 3)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <latch>
 #include <optional>
 #include <system_error>
@@ -152,7 +153,10 @@ Reloader::Beside web_page_reloader(const ServeSettings& settings, http::HttpServ
     auto now = stamp_of({&settings.web, 1});
     if (now == stamp && !asked) return;
     stamp = std::move(now);
-    auto next = load_web_page(settings.web, settings.web_folder);
+    std::error_code ignored;
+    const bool pipe = std::filesystem::is_fifo(settings.web, ignored);  // nobody may ever write to it
+    auto next = pipe ? fail(ErrorCode::kDataLoss, settings.web + " is a pipe")
+                     : load_web_page(settings.web, settings.web_folder);
     if (!next) {
       // A bad file is named once, not at every look; that a file is not there may pass.
       if (next.error().code() != ErrorCode::kDataLoss) stamp.clear();
