@@ -244,6 +244,21 @@ TEST(Update, WhoHasItOpenKeepsIt) {
   EXPECT_EQ(*(*first)->find("c"), std::nullopt);
 }
 
+TEST(Update, ADamagedDatabaseIsNotCompacted) {
+  const TemporaryFolder folder;
+  const auto target = folder / "db";
+  ASSERT_TRUE(good(build(target, {to_bytes("one record"), to_bytes("two")})));
+  auto update = DatabaseUpdate::begin(target);
+  ASSERT_TRUE(good(update));
+  ASSERT_TRUE(good(update->append(to_bytes("three"))));
+  ASSERT_TRUE(good(update->commit()));
+  Bytes damaged = read_file(target);
+  damaged[as_text(damaged).find("one record")] ^= std::byte{1};
+  write_file(target, damaged);
+  expect_error(compact_database(target), ErrorCode::kDataLoss, "checksum");
+  EXPECT_EQ(read_file(target), damaged);
+}
+
 TEST(Update, RefusesWhatDoesNotFit) {
   const TemporaryFolder folder;
   ASSERT_TRUE(

@@ -749,11 +749,11 @@ class CommandLine(Servers):
 
     def test_a_damaged_index_is_neither_listed_nor_used(self):
         source, target = self.path / "keys.csv", self.path / "damaged.pirx"
-        source.write_text("k,v\n" + "".join(f"key{i},{i}\n" for i in range(10)))
+        source.write_text("k,v\n" + "".join(f"key{i},{str(i) * 300_000}\n" for i in range(10)))
         run("db", "build", target, source, "--key", "k", "--value", "v")
         data = bytearray(target.read_bytes())
         keys = data.index(b"key0key1")
-        data[keys - 8] ^= 1  # the position of the last key
+        data[keys - 8] ^= 8  # the position of the last key; that record's checksum is another one
         target.write_bytes(data)
         for words in (("list", target), ("get", target, "--key", "key9"), ("verify", target)):
             self.assertIn("a checksum does not match", run("db", *words, code=4).stderr)

@@ -167,6 +167,9 @@ class Databases(cl.Servers):
         other = self.serve("--tokens", self.path / "tokens2", databases=singles)
         one = self.record("one", tokens[1])
         parts = []
+        # Who is compared with gets no token.
+        url = f"{both.url}/v1/db/download"
+        cl.run("deploy", self.path / "compared.json", "--server", url, "--token-file", one, "--compare", url, code=7)
         for server, name, token in ((both, "download", tokens[1]), (both, "qr", tokens[1]), (other, "qr", tokens[2])):
             alone = self.path / f"part{len(parts)}.json"
             cl.run("deploy", alone, "--server", f"{server.url}/v1/db/{name}", "--token-file", self.record("t", token))

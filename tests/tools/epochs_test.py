@@ -141,8 +141,9 @@ class Epochs(cl.Servers):
         delta.unlink()
         self.assertIn("does not follow", self.event(server, "epoch_refused", 2)["reason"])
         source = self.record("a\nb\n")
-        cl.run("db", "build", database, source, "--from", "lines", "--no-digests", "--epoch", 9)
-        self.assertIn("other records", self.event(server, "epoch_refused", 3)["reason"])
+        for count, kind in enumerate((("lines", "--no-digests"), ("fixed", "--record-bytes", 2)), 3):
+            cl.run("db", "build", database, source, "--epoch", 6 + count, "--from", *kind)
+            self.assertIn("other records", self.event(server, "epoch_refused", count)["reason"])
         two = self.serve(self.build("two.pirx"), 2)
         self.assertEqual(server.child.poll(), None)
         cl.run("db", "update", self.path / "two.pirx", "--set", f"0={self.record('one')}")

@@ -155,8 +155,9 @@ class Manifests(cl.Servers):
                 self.assertIn("a later epoch than 2 (pirx db build --epoch)", wrong.stderr)
                 self.assertEqual(manifest.read_bytes(), before)
             self.sign(other_content, out=f"epoch{epoch}.manifest" if part else "manifest")
-        self.key.chmod(0o644)
-        self.assertIn("chmod 600", cl.run(*sign, "--key", self.key, code=WRONG).stderr)
+        for mode in (0o644, 0o640):
+            self.key.chmod(mode)
+            self.assertIn("chmod 600", cl.run(*sign, "--key", self.key, code=WRONG).stderr)
         # Nobody signs what is damaged.
         content = bytearray(database.read_bytes())
         content[5000] ^= 1
