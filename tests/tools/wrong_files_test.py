@@ -14,7 +14,8 @@ import command_line_test as cl
 
 NAMES = {"missing": "", "folder": "a folder", "empty": "an empty file", "truncated": "a damaged or truncated database",
          "text": "", "deployment": "a deployment file ('pirx get' takes it)", "plain": "a database (", "keyed": "a keyed database (",
-         "bucket.1": "a bucket of", "config": "a config file", "delta": "a file of changes", "plain.keys": "", "pem": "a PEM file"}
+         "bucket.1": "a bucket of", "config": "a config file", "delta": "a file of changes", "plain.keys": "", "pem": "a PEM file",
+         "rates": "a file of rates"}
 # The words of each command, with the place of the file, what it wants, and the kinds that it takes or that fail otherwise.
 DATABASES = {"plain", "keyed"}
 ANY_TEXT = {"text", "empty"}
@@ -32,6 +33,7 @@ COMMANDS = [(("db", "info", "@"), "a database", DATABASES | {"bucket.1"}),
             (("serve", "--config", "@"), "a config file", {"config"}),
             (("serve", "plain", "--coordinate", 1, "--tokens", "@"), "a token file", {"text"}),
             (("plan", "@"), "a database", DATABASES | {"bucket.1"}),
+            (("plan", "plain", "--rates", "@"), "a file of rates", {"missing", "rates"}),
             (("deploy", "--refresh", "@"), "a deployment file", {"deployment"}),
             (("deploy", "x.json", "--server", "http://127.0.0.1:1", "--token-file", "@"), "a token file", {"text"}),
             (("get", "@", 0), "a deployment file", {"deployment"}),
@@ -45,7 +47,8 @@ class WrongFiles(cl.Servers):
     def make_files(self):
         (self.path / "folder").mkdir()
         for name, text in (("empty", ""), ("text", "hello\n"), ("config", '{"databases": [{"file": "x"}]}'),
-                           ("pem", "-----BEGIN CERTIFICATE-----\nx\n"), ("r.jsonl", '{"k":"a","v":"one"}\n{"k":"b","v":"two"}\n')):
+                           ("rates", '{"pirx_rates": 1}'), ("pem", "-----BEGIN CERTIFICATE-----\nx\n"),
+                           ("r.jsonl", '{"k":"a","v":"one"}\n{"k":"b","v":"two"}\n')):
             (self.path / name).write_text(text)
         for target, more in (("plain", ()), ("keyed", ("--keyed",))):
             self.run_it("db", "build", target, "r.jsonl", "--key", "k", "--value", "v", *more)

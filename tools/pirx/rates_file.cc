@@ -31,7 +31,10 @@ std::string this_machine() {
 }
 
 Result<RatesFile> parse_rates(std::string_view text, const std::string& what) {
-  PIRX_ASSIGN(const auto json, Json::parse(text, {.name = what, .advice = "; remove it to measure again"}));
+  PIRX_ASSIGN(
+      const auto json,
+      Json::parse(text, {.name = what,
+                         .advice = "; without --rates, or with a new name, the machine is measured again"}));
   if (json["pirx_rates"].number() != kVersion) {
     return json.error("it is no file of rates of version " + std::to_string(kVersion));
   }

@@ -28,6 +28,7 @@ enum class FileKind : std::uint8_t {
   kConfig,
   kKeyList,
   kPem,
+  kRates,
   kPositions,  ///< or of changes; any text may be of this kind or the next ones
   kTokens,
   kRecords
@@ -46,7 +47,8 @@ constexpr std::array kKindNames{
     "a deployment file ('pirx get' takes it)",
     "a config file ('pirx serve --config' takes it)",
     "a list of keys ('pirx db update' takes it)",
-    "a PEM file"};
+    "a PEM file",
+    "a file of rates ('pirx plan --rates' takes it)"};
 
 struct WantedFile {
   std::string_view command, option;
@@ -79,6 +81,7 @@ constexpr WantedFile kWantedFiles[] = {
     {"serve", "--tls-key", FileKind::kPem, kAPem},
     {"serve", "--tls-client-ca", FileKind::kPem, kAPem},
     {"plan", "database", FileKind::kDatabase, kADatabase, true},
+    {"plan", "--rates", FileKind::kRates, "a file of rates"},
     {"deploy", "target", FileKind::kDeployment, kADeployment},
     {"deploy", "--database", FileKind::kDatabase, kADatabase, true},
     {"deploy", "--token-file", FileKind::kTokens, kATokenFile},
@@ -112,6 +115,7 @@ FileKind kind_of(const std::string& path) {
   if (head.find("-----BEGIN ") != std::string::npos) return FileKind::kPem;
   if (head.find_first_not_of(" \t\r\n") == head.find('{')) {
     if (head.find("\"pirx_deployment\"") != std::string::npos) return FileKind::kDeployment;
+    if (head.find("\"pirx_rates\"") != std::string::npos) return FileKind::kRates;
     if (head.find("\"databases\"") != std::string::npos) return FileKind::kConfig;
   }
   return FileKind::kUnknown;
