@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "cli.h"
 #include "pirx/base/small_file.h"
@@ -41,6 +42,10 @@ bool may_replace(const std::string& path) {
 Result<void> check_may_replace(const std::string& name) {
   for (const auto& path : {name, name + ".new"}) {
     if (may_replace(path)) continue;
+    if (::access(path.c_str(), R_OK) != 0) {
+      return fail(ErrorCode::kUnavailable,
+                  "cannot open the list of keys " + path + ": " + std::generic_category().message(errno));
+    }
     return invalid(path + " exists and is no list of keys that pirx wrote: move it, or give --no-key-list");
   }
   return {};

@@ -84,6 +84,7 @@ Result<void> check_overwritten(const std::string& file, const client::Pin& next,
   const auto old = load_manifest(file);
   PIRX_ASSIGN(const bool there, is_there(file));
   if (!old && there) {
+    if (old.error().code() == ErrorCode::kUnavailable) return tl::unexpected(old.error());  // it may be one
     return invalid(file + " is no manifest, and is not replaced: give another --out, or remove it");
   }
   if (!old) return {};
