@@ -121,6 +121,24 @@ class PlanCommand(unittest.TestCase):
         run("--server", f"http://127.0.0.1:{port}", *words, code=5)
         self.assertIn("give a database, or --server", run("--server", "http://127.0.0.1:1", folder / "db.pirx", code=2).stderr)
 
+    def test_keys_are_downloaded_too(self):
+        folder = Path(self.folder.name)
+        (folder / "keys.csv").write_text("k,v\n" + "".join(f"{i:0500},{i}\n" for i in range(300)))
+        done = subprocess.run([PIRX, "db", "build", folder / "keys.pirx", folder / "keys.csv", "--key", "k", "--value", "v"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        server = subprocess.Popen([PIRX, "serve", folder / "keys.pirx", "--protocol", "download", "--listen", "127.0.0.1:0"],
+                                  stderr=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        try:
+            port = server.stdout.readline().split()[-1]
+            for source in ([folder / "keys.pirx"], ["--server", f"http://127.0.0.1:{port}"]):
+                plan = json.loads(run(*source, "--down", "1M", "--modulus", "1024", "--rates", self.rates, "--cores", "1", "--json").stdout)
+                download = next(o for o in plan["offers"] if o["scheme"] == "download")
+                self.assertGreater(download["bytes_once"], 300 * 500)
+        finally:
+            server.terminate()
+            server.communicate(timeout=60)
+
     def test_plot(self):
         try:
             import matplotlib  # noqa: F401

@@ -144,6 +144,10 @@ class Epochs(cl.Servers):
         for count, kind in enumerate((("lines", "--no-digests"), ("fixed", "--record-bytes", 2)), 3):
             cl.run("db", "build", database, source, "--epoch", 6 + count, "--from", *kind)
             self.assertIn("other records", self.event(server, "epoch_refused", count)["reason"])
+        cl.run("db", "build", self.path / "plain.pirx", source, "--epoch", 20, "--from", "lines")
+        cl.run("db", "encode", self.path / "plain.pirx", "--servers", 6, "--arity", 2, "--out", self.path / "bucket")
+        os.replace(self.path / "bucket.1", database)
+        self.assertIn("encoded in another way", self.event(server, "epoch_refused", 5)["reason"])
         two = self.serve(self.build("two.pirx"), 2)
         self.assertEqual(server.child.poll(), None)
         cl.run("db", "update", self.path / "two.pirx", "--set", f"0={self.record('one')}")

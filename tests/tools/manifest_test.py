@@ -466,6 +466,7 @@ class Manifests(cl.Servers):
             {"name": "a", "file": database.name, "coordinate": 1, "manifest": manifest.name},
             {"name": "b", "file": database.name, "coordinate": 2}]}))
         server = self.start(cl.PIRX, "serve", "--config", config)
+        watching = self.start(cl.PIRX, "serve", "--config", config, "--watch", "50ms")
         self.assertEqual(self.ask(server, "db/a/manifest"), manifest.read_bytes())
         status, error, _ = ask(server.port, None, "/v1/db/b/manifest", "GET")
         self.assertEqual((status, error), (404, "OutOfRange"))
@@ -474,7 +475,9 @@ class Manifests(cl.Servers):
         refused = self.event(server, "epoch_refused")
         self.assertIn("for epoch 1, not for epoch 2", refused["reason"])
         self.assertEqual(self.ask(server, "db/a/manifest"), manifest.read_bytes())
+        self.event(watching, "epoch_refused")
         self.sign(database)
+        self.event(watching, "epoch", 2)
         server.child.send_signal(signal.SIGHUP)
         self.event(server, "epoch", 2)  # that of b was the first
         self.assertEqual(self.ask(server, "db/a/manifest"), manifest.read_bytes())
