@@ -114,13 +114,12 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
     return fail(ErrorCode::kResourceExhausted,
                 "the server has too little memory left for another request of yours: try again later");
   }
-  const double longest = longest_pass();
+  const double longest = longest_pass(compute_.next_tags(caller.client).due <= compute_.virtual_time());
   // The thread waits for a first request, or for enough of them.
   const auto is_awaited = [&] { return queue_.size() == 1 || queued_queries_ >= most_queries(longest); };
   if (const auto admitted = admit(caller, queries, longest); !admitted) {
     const bool wake = takes_too_long(queries, longest) &&
-                      check(std::move(server), queries, lease.of_whole(), caller.client, longest) &&
-                      is_awaited();
+                      check(std::move(server), lease.of_whole(), caller.client, longest) && is_awaited();
     lock.unlock();
     if (wake) compute_.notify();
     return tl::unexpected(admitted.error());
@@ -276,9 +275,13 @@ double Batcher::time_of_passes() const {
   return kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
 }
 
-double Batcher::longest_pass() const {
+double Batcher::longest_pass(bool due) const {
+  return longest_beside(compute_.others_that_compute(*seat_, due));
+}
+
+double Batcher::longest_beside(const ComputeThread::Others& others) const {
   const double time = time_of_passes();
-  const auto [waiting, seconds, busy] = compute_.others_that_compute(*seat_);
+  const auto [waiting, seconds, busy] = others;
   const double even = time / static_cast<double>(2 + waiting);
   const double left = (time - seconds) / (2 + std::min(1.0, busy));
   return std::max({even, left, kHardlyMore * cost_.predict(kFew)});
@@ -301,8 +304,8 @@ bool Batcher::takes_too_long(std::size_t queries, double longest) const {
   return queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
 }
 
-bool Batcher::check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
-                    const std::string& client, double longest) {
+bool Batcher::check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& client,
+                    double longest) {
   const auto now = compute_.now();
   if (checking_ || now < checked_ + (now < learned_ + kDoubt ? trust_ : kDoubt)) return false;
   // What it takes is not taken from the time of the requests of whoever was refused.
@@ -315,7 +318,8 @@ bool Batcher::check(std::shared_ptr<const AnyServer> server, std::size_t queries
   } else if (queue_.size() >= limits_.max_queued_requests) {
     return false;
   }
-  queries = std::min(queries, std::max(kFew, most_queries(kChecked * longest)));
+  const auto queries =
+      std::min(server->max_queries(), std::max(kFew, most_queries(kChecked * longest_beside({}))));
   enqueue({.ticket = next_ticket_++,
            .server = std::move(server),
            .queries = queries,
@@ -527,7 +531,7 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   computing_since_ = compute_.now();
   checking_ = std::any_of(batch.begin(), batch.end(), std::mem_fn(&Job::check));
   const double most =
-      checking_ && batch.size() == 1 ? std::min(longest, time_of_passes()) : kOverrun * longest;
+      checking_ && batch.size() == 1 ? std::min(longest_beside({}), time_of_passes()) : kOverrun * longest;
   computing_limit_ = computing_ > kFew || checking_ ? most : kNoLimit;
   if (checking_) checked_ = computing_since_;
   const double predicted = seconds_of_pass(computing_, computing_limit_);

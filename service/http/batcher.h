@@ -118,12 +118,12 @@ class Batcher {
   /// Makes the server check what it knows, after it refused a request because that would take too long. What
   /// is known of passes may be from a time when the machine was slow, and only passes correct it. So the
   /// server makes one of its own, which clients can neither choose nor cancel. As far as is known, it takes
-  /// hardly less than the longest pass: passes of few queries do not show what others add. It waits as an
-  /// early request of the client that was refused, or of the first one if there are several, for there is one
-  /// at a time. Its memory is the server's, as clients may have filled their shares: `lease` is empty so far.
-  /// False: no check was added.
-  bool check(std::shared_ptr<const AnyServer> server, std::size_t queries, ByteLease lease,
-             const std::string& client, double longest);
+  /// hardly less than the longest pass where nothing else waits: passes of few queries do not show what
+  /// others add. It waits as an early request of the client that was refused, or of the first one if there
+  /// are several, for there is one at a time. Its memory is the server's, as clients may have filled their
+  /// shares: `lease` is empty so far. False: no check was added.
+  bool check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& client,
+             double longest);
   /// As far as is known, a pass of one request of so many queries would be stopped.
   bool takes_too_long(std::size_t queries, double longest) const;
   /// Tells compute_ what waits.
@@ -142,7 +142,9 @@ class Batcher {
   /// allowed. Clients usually wait as long for an answer as max_queue_time. In half of that a request must
   /// get through the pass that runs, its own, and one of each other database that waits: an equal part for
   /// each of these, or half of what theirs leave, and less the more of the time others computed of late.
-  double longest_pass() const;
+  /// `due`: of one with a request that comes now and is due, and with what waits otherwise.
+  double longest_pass(bool due = false) const;
+  double longest_beside(const ComputeThread::Others& others) const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
   /// has a pass of its own.
   std::size_t most_queries(double longest) const;

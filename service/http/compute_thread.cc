@@ -226,10 +226,10 @@ double ComputeThread::others_before(const Seat& seat, const Wish& wish) const {
   return others;
 }
 
-ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat) const {
+ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat, bool due) const {
   const std::lock_guard lock(mutex_);
   Others all{};
-  const bool alike = seat.queued_.early() && !seat.queued_.due();
+  const bool alike = !due && seat.queued_.early() && !seat.queued_.due();
   double longest_early = 0;
   for (const auto& other : seats_) {
     if (other.get() == &seat) continue;

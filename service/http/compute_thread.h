@@ -124,13 +124,14 @@ class ComputeThread {
   /// How long other queues will compute before the pass of that request begins, if as much comes to them as
   /// of late.
   double others_before(const Seat& seat, const Wish& wish) const;
-  /// What the other queues want of this thread.
+  /// What the other queues want of this thread, as far as it counts for one that has due requests, or for
+  /// this one with what waits there.
   struct Others {
     std::size_t wait;  ///< how many of them wait or compute; those with early requests only are one
     double seconds;    ///< of one pass of each of these, predicted
     double busy;       ///< the part of the time that they computed, of late
   };
-  Others others_that_compute(const Seat& seat) const;
+  Others others_that_compute(const Seat& seat, bool due = false) const;
   /// How many clients wait or are in the pass that runs.
   std::size_t clients_that_wait() const;
 

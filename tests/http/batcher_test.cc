@@ -868,6 +868,33 @@ TEST(Batcher, NoCheckIsAddedWhileOneIsComputed) {
   EXPECT_EQ(rig.batcher.queued(), 0u);
 }
 
+/// Or who has a request elsewhere for a moment makes them so small, or so short, that they show nothing.
+TEST(Batcher, ChecksAreAsLargeWhateverWaitsElsewhere) {
+  CheckRig rig;
+  std::deque<Batcher> others;
+  for (int i = 0; i < 10; ++i) {
+    others.emplace_back(rig.limits, LogSink(), rig.metrics, rig.compute).measure(*rig.server);
+  }
+  Clock::duration longest{};
+  for (int i = 0; i < 100; ++i) {
+    rig.submit(others[i % others.size()], 3, {std::to_string(i)});
+    if (i == 20) {
+      EXPECT_FALSE(rig.submit(rig.batcher, 200));
+    }
+    if (i > 10) {
+      EXPECT_TRUE(rig.pass());
+      longest = std::max(longest, rig.took());
+    }
+  }
+  EXPECT_GT(longest, 0.7 * rig.longest);
+}
+
+TEST(Batcher, ChecksAreNoLargerThanTheServerTakes) {
+  CheckRig rig;
+  rig.server->most_queries = 4;
+  EXPECT_EQ(rig.check(), 400ms);
+}
+
 TEST(Batcher, WithoutMemoryForACheckAnotherComes) {
   CheckRig rig;
   EXPECT_FALSE(rig.submit(rig.batcher, 200));
@@ -1616,6 +1643,9 @@ TEST(ComputeThread, QueuesWithEarlyRequestsOnlyCountAsOne) {
   }
   const auto seat = compute.add(*batchers.back());
   EXPECT_EQ(compute.others_that_compute(*seat).wait, 2u);
+  compute.set_queued(*seat, {.seconds = 1, .least_early = 1});
+  EXPECT_EQ(compute.others_that_compute(*seat).wait, 3u);
+  EXPECT_EQ(compute.others_that_compute(*seat, true).wait, 2u) << "a due request goes before early ones";
   compute.remove(seat);
 }
 

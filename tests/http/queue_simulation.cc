@@ -705,6 +705,48 @@ bool slow_for_a_while() {
   return user.get_through("after a slow time, requests that take too long");
 }
 
+/// After a slow time, one address asks for more than a database computes, and has a request at each of the
+/// others for that moment. Users want ten records.
+bool for_a_moment() {
+  World world;
+  Server server(world);
+  server.add({1, 0.1});
+  for (int d = 1; d < 25; ++d) server.add({0.5, 0.001});
+  for (const auto& database : server.databases) {
+    database->slow_until = 70;
+    database->slowness = 2.3;
+  }
+  const std::function<void()> ask = [&] {
+    world.after(2, [&] { ask(); });
+    for (int i = 0; i < 4; ++i) server.ask(1, 1, "asks", 60, [](bool, bool) {});
+    world.after(0.01, [&] {
+      std::vector<std::pair<std::size_t, std::optional<Batcher::Ticket>>> held;
+      for (std::size_t d = 0; d < 25; ++d) {
+        if (d != 1) held.emplace_back(d, server.ask(d, 1, "asks", 60, [](bool, bool) {}));
+      }
+      server.ask(0, 1000, "asks", 60, [](bool, bool) {});
+      for (const auto& [d, ticket] : held) {
+        if (ticket) server.queues[d]->cancel(*ticket);
+      }
+    });
+  };
+  world.after(71, [&] { ask(); });
+  LookUps user(world, server, 20, 10, 1, kDeadline, 0.37, 160);
+  return user.get_through("after a slow time, requests elsewhere for the moment of one that takes too long");
+}
+
+/// One address keeps two look-ups of one record at each of many databases. Users want six.
+bool at_each() {
+  World world;
+  Server server(world);
+  for (std::size_t d = 0; d < 24; ++d) {
+    server.add({0.03, 0.1});
+    server.ask_always(1, 2, d, 1, "always");
+  }
+  LookUps user(world, server, 4, 6);
+  return user.get_through("look-ups of one record at each of many databases");
+}
+
 /// One address asks an idle database for more than it computes at once, again and again; three others ask for
 /// as much as a pass takes whenever they are due. Users can wait for five seconds.
 bool huge() {
@@ -854,9 +896,9 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       "%d scenarios, %ld look-ups: %.4f in time, %.4f refused at once, %.4f late; least of a user: %.2f\n",
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
-  for (const auto attack :
-       {visitors, holders, strangers, pushers, together, whenever_due, hurried, small_ones, from_the_start,
-        walked_down, beforehand, slow_for_a_while, huge, about_as_much, huge_together, large_first})
+  for (const auto attack : {visitors, holders, strangers, pushers, together, whenever_due, hurried,
+                            small_ones, from_the_start, walked_down, beforehand, slow_for_a_while,
+                            for_a_moment, at_each, huge, about_as_much, huge_together, large_first})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const std::size_t queries : {1u, 2u, 3u}) {
