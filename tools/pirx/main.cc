@@ -46,7 +46,8 @@ int run(int argc, char** argv) {
         "a database was truncated while it was read, or its disk fails: do not use what came of it");
   }
   if (done && (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
-    done = pirx::fail(pirx::ErrorCode::kUnavailable, "cannot write to standard output");
+    done = pirx::fail(pirx::ErrorCode::kUnavailable,
+                      "cannot write to standard output; the command did the rest, and its files are written");
   }
   wipe_stack();
   return pirx::cli::report(app, done);
