@@ -15,7 +15,7 @@ namespace pirx::batchcodes {
 namespace {
 
 constexpr const char* kUnknown =
-    "is of another database, or of a history of it that DATABASE.buckets does not know";
+    "is of another database, or of a history of it that DATABASE.buckets, if it can be read, does not know";
 
 struct Bucket {
   std::filesystem::path path;
