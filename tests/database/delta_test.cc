@@ -87,6 +87,19 @@ TEST_F(DeltaFile, ForgedFieldsAreRefused) {
   expect_refused(8200, length - 1, "behind its changes");
   ASSERT_GT(load_le<std::uint64_t>(&delta[48]), 1u) << "there is a second run of changes";
   expect_refused(8208, first + length - 1, "overlap");
+  // The header of a database of other rows.
+  const TemporaryFolder other(TemporaryFolder::kMemory);
+  ASSERT_TRUE(good(build(other / "db", {to_bytes("one"), to_bytes("two"), to_bytes("three")}, {"a", "b", "c"},
+                         {.digests = false})));
+  auto update = DatabaseUpdate::begin(other / "db");
+  ASSERT_TRUE(good(update));
+  ASSERT_TRUE(good(update->set(1, as_bytes("TWO"))));
+  ASSERT_TRUE(good(update->commit()));
+  Bytes forged = delta;
+  const Bytes others = read_file(other / "db.delta");
+  std::copy_n(others.begin() + 4096, 4096, forged.begin() + 4096);
+  reseal(forged);
+  expect_error(open(forged), ErrorCode::kDataLoss, "more than records");
   // Another byte in a changed row: whole as a file, and found by a full check.
   Bytes file = delta;
   file[8192 + 2 * 16 + 5] ^= std::byte{1};
