@@ -7,6 +7,7 @@
 
 #include "keyed_fixture.h"
 #include "src/database/key_hash.h"
+#include "support/memory.h"
 
 namespace pirx::database {
 namespace {
@@ -24,6 +25,7 @@ class KeyFilterSizes : public ::testing::TestWithParam<std::pair<std::uint64_t, 
 
 TEST_P(KeyFilterSizes, FindsEveryKeyAndNoOther) {
   const auto [n, columns] = GetParam();
+  if (testing::kSanitized && n >= 10000) GTEST_SKIP() << "more of the same takes half a minute";
   const TemporaryFolder folder;
   const auto report = build_keyed(folder / "db", upto(n), {.records_per_row = columns});
   ASSERT_TRUE(good(report));

@@ -5,6 +5,7 @@
 
 #include "keyed_fixture.h"
 #include "memory_limit.h"
+#include "support/memory.h"
 
 namespace pirx::database {
 namespace {
@@ -69,6 +70,7 @@ TEST(KeyedRows, RepeatedKeysByPolicy) {
 }
 
 TEST(KeyedRows, JoiningTakesFewBytesForEachRecord) {
+  if (testing::kSanitized) GTEST_SKIP() << "sanitizers keep what is freed";
   const TemporaryFolder folder;
   expect_true_within(std::uint64_t{250} << 20, [&] {
     auto builder = DatabaseBuilder::create(

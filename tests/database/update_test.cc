@@ -8,6 +8,7 @@
 
 #include "database_fixture.h"
 #include "src/database/mapping.h"
+#include "support/memory.h"
 
 namespace pirx::database {
 namespace {
@@ -131,7 +132,7 @@ void check_sequences(unsigned stream, int trials, std::uint64_t longest) {
 
 TEST(Update, RandomSequencesGiveWhatABuildGives) { check_sequences(61, 60, 40); }
 // Rows and files of several chunks.
-TEST(Update, RandomSequencesOfLongRecords) { check_sequences(62, 4, 400'000); }
+TEST(Update, RandomSequencesOfLongRecords) { check_sequences(62, testing::kSanitized ? 1 : 4, 400'000); }
 
 TEST(Update, CostsWhatChanges) {
   const TemporaryFolder folder;
