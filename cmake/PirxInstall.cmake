@@ -223,8 +223,9 @@ if(c IN_LIST pirx_components)
   install(FILES "${PROJECT_BINARY_DIR}/pirx-c.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${pirx_dev})
 endif()
 
-# --- the counterpart: removes what the last `cmake --install` into this prefix wrote
+# --- the counterpart: removes what the last `cmake --install` of this build wrote
 if(PROJECT_IS_TOP_LEVEL)
+  install(CODE "file(WRITE \"${PROJECT_BINARY_DIR}/install_destdir.txt\" \"\$ENV{DESTDIR}\")") # the manifest lacks it
   add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" -P "${PROJECT_SOURCE_DIR}/cmake/PirxUninstall.cmake" USES_TERMINAL
                     WORKING_DIRECTORY "${PROJECT_BINARY_DIR}" VERBATIM)
 endif()

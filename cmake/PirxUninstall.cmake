@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Removes the files that install_manifest.txt of this build names, and the folders that are empty after that.
+# Removes the files that install_manifest.txt of this build names, below the DESTDIR that they were installed with, and the
+# folders that are empty after that.
 if(NOT EXISTS "install_manifest.txt")
   message(FATAL_ERROR "nothing to uninstall: this build has no install_manifest.txt. Run 'cmake --install' first.")
 endif()
 file(STRINGS install_manifest.txt files ENCODING UTF-8)
+set(root "$ENV{DESTDIR}")
+if(EXISTS "install_destdir.txt")
+  file(READ install_destdir.txt root)
+endif()
 set(folders "")
 foreach(file IN LISTS files)
-  set(path "$ENV{DESTDIR}${file}")
+  set(path "${root}${file}")
   if(EXISTS "${path}" OR IS_SYMLINK "${path}")
     message(STATUS "Removing ${path}")
     file(REMOVE "${path}")

@@ -166,6 +166,17 @@ def main():
         if "nothing to uninstall" not in run(*uninstall, cwd=manifest, fails=True):
             sys.exit("FAILED: a second uninstall does not say that there is nothing")
 
+        # An install below DESTDIR is undone there: an older one stays.
+        run(args.cmake, "--install", args.build, "--prefix", second)
+        there = len(list(second.rglob("*")))
+        staged = temp / "staged"
+        run(args.cmake, "--install", args.build, "--prefix", second, env={**os.environ, "DESTDIR": str(staged)})
+        for name in ("install_manifest.txt", "install_destdir.txt"):
+            (pathlib.Path(args.build) / name).rename(manifest / name)
+        run(*uninstall, cwd=manifest)
+        if staged.exists() or len(list(second.rglob("*"))) != there:
+            sys.exit("FAILED: uninstall has not removed what was installed below DESTDIR, or something else")
+
         odd = temp / "source[s]"
         odd.mkdir()
         shutil.copy(pathlib.Path(args.source) / "CMakeLists.txt", odd)
