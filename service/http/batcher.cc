@@ -600,15 +600,30 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
 }
 
 Bytes Batcher::sample_for(Job& check) {
+  Bytes sample;
+  std::size_t queries = check.queries;
+  const auto fits = [&] {
+    const auto bytes = check.server->working_bytes(queries);
+    if (!check.lease.resize(bytes)) return false;
+    sample = check.server->sample_request(queries);
+    const auto with_sample = checked_add(bytes, sample.size());
+    return with_sample && check.lease.resize(*with_sample);
+  };
+  bool good = false;
   try {
-    Bytes sample = check.server->sample_request(check.queries);
-    const auto bytes = checked_add(check.server->working_bytes(check.queries), sample.size());
-    if (bytes && check.lease.resize(*bytes)) return sample;
+    while (!(good = fits()) && queries > kFew) queries -= (queries + 3) / 4;
   } catch (const std::bad_alloc&) {
   }
+  if (good && queries == check.queries) return sample;
   const std::lock_guard lock(mutex_);
-  checked_ = Clock::time_point::min();
-  return {};
+  if (!good) {
+    checked_ = Clock::time_point::min();
+    return {};
+  }
+  trust_ = kDoubt;
+  computing_ -= check.queries - queries;
+  check.queries = queries;
+  return sample;
 }
 
 void Batcher::compute(std::vector<Job>& batch) {

@@ -102,7 +102,8 @@ class Batcher {
 
   void next_batch(std::vector<Job>& batch, bool early);
   void compute(std::vector<Job>& batch);
-  /// Empty, which the protocol refuses, if there is too little memory: then another check may come at once.
+  /// Of fewer queries if there is no memory for all. Empty, which the protocol refuses, if there is hardly
+  /// any: then another check may come at once.
   Bytes sample_for(Job& check);
   void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds);
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits

@@ -895,6 +895,25 @@ TEST(Batcher, ChecksAreNoLargerThanTheServerTakes) {
   EXPECT_EQ(rig.check(), 400ms);
 }
 
+TEST(Batcher, ChecksForWhichThereIsLittleMemoryAreSmallerAndTrustedForAMinute) {
+  CheckRig rig;
+  rig.server->working_per_query = 4;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(rig.submit(rig.batcher, 200));
+    ByteLease ballast(rig.budget);
+    EXPECT_TRUE(ballast.resize(rig.budget.limit() - 60));
+    EXPECT_TRUE(rig.pass());
+    EXPECT_GT(rig.took(), 0.2 * rig.longest);
+    EXPECT_LT(rig.took(), 0.7 * rig.longest);
+    ballast = {};
+    rig.server->time += 55s;
+    EXPECT_TRUE(rig.submit(rig.batcher, 1));
+    EXPECT_TRUE(rig.pass());
+    rig.server->time += 5s;
+  }
+  EXPECT_FALSE(rig.submit(rig.batcher, 30)) << "what they took was not of more queries than they had";
+}
+
 TEST(Batcher, WithoutMemoryForACheckAnotherComes) {
   CheckRig rig;
   EXPECT_FALSE(rig.submit(rig.batcher, 200));
