@@ -237,8 +237,10 @@ ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat, bool 
     const Queued& queued = other->queued_;
     if (queued.seconds == 0 && other != running_) continue;
     const double pass = std::max(queued.next_seconds, other == running_ ? running_seconds_ : 0.0);
-    // Of those with early requests only, a due one waits for one.
-    const bool early = !alike && queued.early() && !queued.due();
+    // Of those with early requests only, a due one waits for one. An early one waits for each that is before
+    // it, and for one of the others.
+    const bool before = alike && queued.least_early <= seat.queued_.least_early;
+    const bool early = queued.early() && !queued.due() && !before;
     all.wait += !early || longest_early == 0;
     all.seconds += early ? std::max(0.0, pass - longest_early) : pass;
     if (early) longest_early = std::max(longest_early, pass);

@@ -1665,6 +1665,8 @@ TEST(ComputeThread, QueuesWithEarlyRequestsOnlyCountAsOne) {
   compute.set_queued(*seat, {.seconds = 1, .least_early = 1});
   EXPECT_EQ(compute.others_that_compute(*seat).wait, 3u);
   EXPECT_EQ(compute.others_that_compute(*seat, true).wait, 2u) << "a due request goes before early ones";
+  compute.set_queued(*seat, {.seconds = 1, .least_early = -1});
+  EXPECT_EQ(compute.others_that_compute(*seat).wait, 2u) << "its turn is before theirs";
   compute.remove(seat);
 }
 

@@ -735,6 +735,24 @@ bool for_a_moment() {
   return user.get_through("after a slow time, requests elsewhere for the moment of one that takes too long");
 }
 
+/// A crowd at one of many databases, where one address asks each for more than it computes, or for one record
+/// of each of the others all the time.
+bool crowd_beside_many(bool too_much) {
+  World world;
+  Server server(world);
+  for (std::size_t d = 0; d < 24; ++d) {
+    server.add({0.3, 0.003});
+    if (too_much) {
+      server.ask_always(1, 1, d, 100'000, "asks");
+    } else if (d > 0) {
+      server.ask_always(1, 1, d, 1, "asks");
+    }
+  }
+  LookUps users(world, server, 0.7, 1, 100, kDeadline, 0.01);
+  return users.get_through(too_much ? "a crowd, and requests that take too long at many databases"
+                                    : "a crowd, and look-ups of one record at many databases");
+}
+
 /// One address keeps two look-ups of one record at each of many databases. Users want six.
 bool at_each() {
   World world;
@@ -901,6 +919,7 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
                             for_a_moment, at_each, huge, about_as_much, huge_together, large_first})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
+  for (const bool too_much : {false, true}) good &= crowd_beside_many(too_much);
   for (const std::size_t queries : {1u, 2u, 3u}) {
     for (const double base : {1.0, 2.2}) {
       for (const bool cold : {false, true})
