@@ -3,6 +3,7 @@
 // told apart.
 #include <algorithm>
 
+#include "client_messages.h"
 #include "client_plan.h"
 #include "pirx/database/key_filter.h"
 #include "pirx/itpir/vertical.h"
