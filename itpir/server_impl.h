@@ -57,7 +57,7 @@ class VectorServer final : public AnyServer {
 
   std::size_t pass_bytes() const noexcept override { return product_.workspace_bytes; }
   std::size_t preferred_queries() const noexcept override { return product_.preferred_queries; }
-  /// With seeds, if the protocol has them: they take a little longer than vectors, and no memory. Of zeros.
+  /// Of zeros: seeds, if the protocol has them, as these need hardly any memory; else keys.
   Bytes sample_request(std::size_t queries) const override {
     const std::size_t bytes = queries * (V::kSeeds ? kSeedBytes : vector_bytes());
     Writer writer(MessageHeader::kBytes + bytes);

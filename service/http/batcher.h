@@ -143,7 +143,7 @@ class Batcher {
   /// allowed. Clients usually wait as long for an answer as max_queue_time. In half of that a request must
   /// get through the pass that runs, its own, and one of each other database that waits: an equal part for
   /// each of these, or half of what theirs leave, and less the more of the time others computed of late.
-  /// `due`: of one with a request that comes now and is due, and with what waits otherwise.
+  /// `due`: as if a due request waited here, not by what does.
   double longest_pass(bool due = false) const;
   double longest_beside(const ComputeThread::Others& others) const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more

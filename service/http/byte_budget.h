@@ -70,7 +70,8 @@ class ByteLease {
     if (budget_ != nullptr) budget_->give(held_);
   }
   std::size_t held() const noexcept { return held_; }
-  /// An empty one of what this one's budget is a part of, for who takes nothing from the client's share.
+  /// An empty lease of the whole that this one's budget is a part of. What it takes is not of the client's
+  /// share.
   ByteLease of_whole() const noexcept {
     ByteLease lease;
     if (budget_ != nullptr) {

@@ -98,8 +98,8 @@ class ComputeThread {
   /// A queue has changed: it may be ready now, or sooner than it was.
   void notify() noexcept;
 
-  /// The client of that name; whoever has a request of it in a queue keeps this. If it is not `counted`, the
-  /// shares of others are as large as without it: an account beside a client's own.
+  /// The client of that name; whoever has a request of it in a queue keeps this. One that is not `counted` is
+  /// a second account of a client: the shares of others are as large as without it.
   std::shared_ptr<Client> client(const std::string& name, bool counted = true);
   double virtual_time() const;
   /// What enter() would give now.
@@ -124,8 +124,8 @@ class ComputeThread {
   /// How long other queues will compute before the pass of that request begins, if as much comes to them as
   /// of late.
   double others_before(const Seat& seat, const Wish& wish) const;
-  /// What the other queues want of this thread, as far as it counts for one that has due requests, or for
-  /// this one with what waits there.
+  /// What the other queues want of this thread before a pass of this one. `due`: as if a due request waited
+  /// here; otherwise by what does.
   struct Others {
     std::size_t wait;  ///< how many of them wait or compute; those with early requests only are one
     double seconds;    ///< of one pass of each of these, predicted
@@ -162,8 +162,8 @@ class ComputeThread {
   std::condition_variable changed_;
   /// Those that wait, those that have had more than their share, and some that are gone.
   std::unordered_map<std::string, std::shared_ptr<Client>> clients_;
-  /// When virtual time last advanced: clients that waited; those that are counted of these and of those that
-  /// had had more than their share.
+  /// When virtual time last advanced: clients that waited; those that waited or had had more than their
+  /// share, and are counted.
   std::size_t waiting_ = 1, active_ = 1;
   double virtual_ = 0, early_virtual_ = 0;
   Clock::time_point advanced_ = now();
