@@ -209,8 +209,9 @@ bool is_left_over(const fs::directory_entry& file) {
 Result<std::shared_ptr<const database::Database>> old_database(const fs::path& target) {
   auto old = database::Database::open_if_there(target);
   if (!old) {
-    return invalid(target.string() + " exists and cannot be replaced: choose another name, or remove it (" +
-                   old.error().message() + ")");
+    if (old.error().code() == ErrorCode::kUnavailable) return tl::unexpected(old.error());
+    return invalid(target.string() + " exists and cannot be replaced (" + old.error().message() +
+                   "): restore it, or choose another name, for a new database has epoch 1 again");
   }
   return old;
 }

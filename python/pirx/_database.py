@@ -2,13 +2,14 @@
 """Makes databases."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import IO, Any, Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from ._errors import InvalidArgument, Unavailable
 from ._program import failure, find_program
@@ -104,11 +105,7 @@ def _run(words: Sequence[str], lines: Optional[Iterator[bytes]] = None) -> bytes
         try:
             if lines is not None:
                 assert child.stdin is not None
-                try:
-                    child.stdin.writelines(lines)
-                    child.stdin.close()
-                except BrokenPipeError:
-                    pass  # The program has failed, and says why.
+                _feed(child.stdin, lines)
             code = child.wait()
         except BaseException:
             child.kill()
@@ -125,6 +122,17 @@ def _run(words: Sequence[str], lines: Optional[Iterator[bytes]] = None) -> bytes
             raise failure(code, said.read().decode(errors="replace"))
         printed.seek(0)
         return printed.read()
+
+
+def _feed(pipe: IO[bytes], lines: Iterator[bytes]) -> None:
+    """A program that reads no more has failed, and says why. A BrokenPipeError of the lines themselves is raised."""
+    for line in lines:
+        try:
+            pipe.write(line)
+        except BrokenPipeError:
+            return
+    with contextlib.suppress(BrokenPipeError):
+        pipe.close()
 
 
 def _packed(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -210,14 +218,17 @@ def _bytes(value: Any, number: int) -> bytes:
         return bytes(value)
     if value is None:
         raise InvalidArgument(f"row {number} has None where a key or record is needed")
+    if hasattr(value, "filled"):
+        raise TypeError(f"row {number} is of a masked array: give what its filled() gives")
     if getattr(value, "ndim", 0) and hasattr(value, "tobytes"):
-        if getattr(getattr(value, "dtype", None), "hasobject", False):
-            raise TypeError(f"row {number} is of an array of Python objects, whose bytes are addresses: give it another "
-                            "dtype, or give dicts or the frame itself")
+        # Between fields, and in a longdouble, are bytes of whatever was in memory before; those of objects are addresses.
+        if value.dtype.kind in "OV" or value.dtype.char in "gG":
+            raise TypeError(f"row {number} is of an array of {value.dtype}, whose bytes are more than its values: give it "
+                            "another dtype, or give dicts or the frame itself")
         return bytes(value.tobytes())
     try:
-        return json.dumps(value, ensure_ascii=False, default=_plain).encode()
-    except (TypeError, ValueError) as error:
+        return json.dumps(value, ensure_ascii=False, default=_plain, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"row {number}: {error}") from None
 
 

@@ -123,13 +123,20 @@ class Databases(unittest.TestCase):
             self.build(self.path / "none.csv")
 
     def test_wrong_rows(self):
-        objects = mock.Mock(ndim=1, dtype=mock.Mock(hasobject=True), tobytes=lambda: b"an address")  # of numpy
+        def array(kind, char):  # of numpy
+            return mock.Mock(["ndim", "dtype", "tobytes"], ndim=1, dtype=mock.Mock(kind=kind, char=char), tobytes=lambda: b"memory")
+
+        objects = array("O", "O")
         for rows, kind, words in (([], pirx.InvalidArgument, "no rows"), (7, TypeError, "int"), (b"x", TypeError, "not one"),
                                   ([b"x", 7], TypeError, "row 2 is int"), ([("a", "b", "c")], TypeError, "3 members"),
                                   ([b"x", ("a", "b")], TypeError, "row 2"), ([("a", None)], pirx.InvalidArgument, "None"),
                                   ([("a", {1, 2})], TypeError, "row 1"),
-                                  ([objects], TypeError, "row 1 is of an array of Python objects"),
-                                  ([("a", "1"), ("b", objects)], TypeError, "row 2 is of an array of Python objects"),
+                                  ([objects], TypeError, "row 1 is of an array of .* whose bytes are more"),
+                                  ([("a", "1"), ("b", objects)], TypeError, "row 2 is of an array of"),
+                                  ([array("V", "V")], TypeError, "row 1 is of an array of"),
+                                  ([array("f", "g")], TypeError, "row 1 is of an array of"),
+                                  ([b"x", mock.Mock(["tobytes", "filled"])], TypeError, "row 2 is of a masked array"),
+                                  ([{"a": float("nan")}], TypeError, "row 1: Out of range"),
                                   ([("a", "1"), ("a", "2")], pirx.InvalidArgument, "^line 2 repeats the key")):
             with self.assertRaisesRegex(kind, words):
                 self.build(rows)
@@ -137,6 +144,14 @@ class Databases(unittest.TestCase):
         self.assertRaisesRegex(TypeError, "no columns", self.build, [b"x"], key="name")
         self.assertRaisesRegex(pirx.InvalidArgument, "needs keys", self.build, [b"x"], keyed=True)
         self.assertRaisesRegex(pirx.InvalidArgument, "for files", self.build, [b"x"], format="csv")
+
+    def test_a_broken_pipe_of_the_rows_is_an_error(self):
+        def rows():
+            yield b"new"
+            raise BrokenPipeError("the caller's")
+
+        with self.assertRaisesRegex(BrokenPipeError, "the caller's"):
+            self.build(rows())
 
     def test_rows_that_end_in_an_error_leave_the_old_database(self):
         self.build([b"old"])

@@ -415,11 +415,11 @@ class SingleServer(command_line_test.Servers):
         self.assertEqual(run("get", diary, WEAK, 1, "-q").stdout, RECORDS[1] + "\n")
 
     def test_real_packages(self):
-        """What the demo serves, cut to 600 packages; keys of 3072 bits."""
+        """What the demo serves, cut to 200 packages; keys of 3072 bits."""
         lines = command_line_test.subprocess.run(
             [sys.executable, ROOT / "examples/packages/packages.py"], input=package_index(), capture_output=True, check=True
         ).stdout.decode()
-        packages = [json.loads(line) for line in lines.splitlines()[:600]]
+        packages = [json.loads(line) for line in lines.splitlines()[:200]]
         source = self.path / "packages.jsonl"
         source.write_text("".join(json.dumps(package) + "\n" for package in packages))
         database = self.path / "packages.pirx"

@@ -116,6 +116,13 @@ class WrongFiles(cl.Servers):
                 self.assertNotRegex(error, f"{name} (is|exists)")
                 (self.path / name).chmod(0o644)
 
+    def test_a_link_whose_disk_is_not_there_is_not_called_foreign(self):
+        self.make_files()
+        (self.path / "link").symlink_to("nowhere/db")
+        error = self.run_it("db", "build", "link", "r.jsonl", "--key", "k", fails=True)
+        self.assertIn("No such file", error)
+        self.assertNotIn("remove", error)
+
     def test_names_are_shown_harmlessly(self):
         (self.path / "\x1b[2J").write_text("x")
         self.assertIn("\\x1b[2J is not a database", self.run_it("db", "info", "\x1b[2J", fails=True))
