@@ -20,7 +20,7 @@ using U64 = std::uint64_t;
 volatile U64 sink = 0;  // what comes out is used
 
 /// A number that is secret.
-[[gnu::noinline]] U64 hidden(U64 value) {
+[[gnu::noinline]] U64 secret(U64 value) {
   checkmem::hide(value);
   return value;
 }
@@ -189,7 +189,7 @@ std::vector<Case> controls() {
          static_cast<U64>(planted_square_root(static_cast<double>(sink)));
   const auto with = [](void (*leak)(U64)) {
     return [leak] {
-      leak(hidden(77));
+      leak(secret(77));
       return true;
     };
   };
@@ -219,7 +219,7 @@ std::vector<Case> controls() {
       {"std::sort", "rows", alone(sort_secrets)},
       {"&& of two secrets", "both",
        [] {
-         and_of_secrets(hidden(7), hidden(5));
+         and_of_secrets(secret(7), secret(5));
          return true;
        }},
       {"rejection that depends on what is kept", "seed", with(rejection_on_secret)},

@@ -48,12 +48,12 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   constexpr std::string_view kMagic = "PIRXDB\r\n";
   char head[kMagic.size()] = {};
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(target, ignored)) {
-    std::ifstream(target, std::ios::binary).read(head, sizeof head);
-  }
+  const auto status = std::filesystem::status(target, ignored);
+  if (is_regular_file(status)) std::ifstream(target, std::ios::binary).read(head, sizeof head);
   if (std::string_view(head, sizeof head) != kMagic) {
     // It may be one that this user may not read, or on a disk that is not there.
-    if (old.error().code() == ErrorCode::kUnavailable) return tl::unexpected(old.error());
+    const bool known = is_directory(status) || is_other(status);
+    if (!known && old.error().code() == ErrorCode::kUnavailable) return tl::unexpected(old.error());
     return invalid(target + " exists and is no pirx database: choose another name, or remove it first");
   }
   if (wanted == 0) {
