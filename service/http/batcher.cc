@@ -227,6 +227,7 @@ void Batcher::publish(double longest) noexcept {
       kHardlyMore * seconds_of_pass(std::max(largest_due, std::min(due, most)), longest);
   queued.next_seconds = due == 0 ? full : std::min(full, with_early);
   queued.early_pass = full;
+  queued.clients = shares_.size();
   queued.seconds = std::max(seconds_of(queued_queries_, longest), full);
   queued.due_seconds = due == 0 ? 0 : std::max(seconds_of(due, longest), 1e-9);
   compute_.set_queued(*seat_, queued);

@@ -210,7 +210,12 @@ double ComputeThread::others_before(const Seat& seat, const Wish& wish) const {
           early_pass = std::max(early_pass, queued.early_pass);
         }
       } else if (queued.seconds > 0) {
-        if (queued.least_early < wish.tags.early) before += queued.seconds - queued.due_seconds;
+        // Each client there can have had so much before its tags are behind this one.
+        const double ahead = wish.tags.early - queued.least_early;
+        if (ahead > 0) {
+          before += std::min(queued.seconds - queued.due_seconds,
+                             static_cast<double>(queued.clients) * ahead + queued.early_pass);
+        }
         others_due += queued.due_seconds + come;
       }
     }

@@ -66,6 +66,7 @@ class ComputeThread {
     double next_seconds = 0;      ///< of its next pass
     double early_pass = 0;        ///< of one that begins with an early request
     double least_early = kNever;  ///< the least tag of those that are not due
+    std::size_t clients = 0;      ///< that have requests there
     double first_early = 0;       ///< Client's first_early() of that one
     bool due() const noexcept { return due_seconds > 0; }
     bool early() const noexcept { return least_early < kNever; }

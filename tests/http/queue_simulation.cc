@@ -765,6 +765,17 @@ bool at_each() {
   return user.get_through("look-ups of one record at each of many databases");
 }
 
+/// Four addresses fill passes of another database. Users ask so often that what each alone would take is more
+/// than half of a share; what they take together is little.
+bool returning() {
+  World world;
+  Server server(world);
+  for (std::size_t d = 0; d < 2; ++d) server.add({1.5, 0.003});
+  for (int i = 0; i < 4; ++i) server.ask_always(1, 5, 1, 256, "address " + std::to_string(i));
+  LookUps users(world, server, 6, 1, 20, kDeadline, 0.05);
+  return users.get_through("users who come again, and full passes elsewhere");
+}
+
 /// One address asks an idle database for more than it computes at once, again and again; three others ask for
 /// as much as a pass takes whenever they are due. Users can wait for five seconds.
 bool huge() {
@@ -914,9 +925,10 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       "%d scenarios, %ld look-ups: %.4f in time, %.4f refused at once, %.4f late; least of a user: %.2f\n",
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
-  for (const auto attack : {visitors, holders, strangers, pushers, together, whenever_due, hurried,
-                            small_ones, from_the_start, walked_down, beforehand, slow_for_a_while,
-                            for_a_moment, at_each, huge, about_as_much, huge_together, large_first})
+  for (const auto attack :
+       {visitors, holders, strangers, pushers, together, whenever_due, hurried, small_ones, from_the_start,
+        walked_down, beforehand, slow_for_a_while, for_a_moment, at_each, returning, huge, about_as_much,
+        huge_together, large_first})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const bool too_much : {false, true}) good &= crowd_beside_many(too_much);

@@ -173,6 +173,9 @@ def main():
         run(args.cmake, "--install", args.build, "--prefix", second, env={**os.environ, "DESTDIR": str(staged)})
         for name in ("install_manifest.txt", "install_destdir.txt"):
             (pathlib.Path(args.build) / name).rename(manifest / name)
+        elsewhere = {**os.environ, "DESTDIR": str(temp / "elsewhere")}
+        if str(staged) not in run(*uninstall, cwd=manifest, env=elsewhere, fails=True) or not staged.exists():
+            sys.exit("FAILED: uninstall below another DESTDIR than that of the install")
         run(*uninstall, cwd=manifest)
         if staged.exists() or len(list(second.rglob("*"))) != there:
             sys.exit("FAILED: uninstall has not removed what was installed below DESTDIR, or something else")
