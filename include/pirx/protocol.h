@@ -77,10 +77,13 @@ class AnyServer {
   virtual std::size_t max_request_bytes() const noexcept = 0;
   /// The number of queries in the largest valid request.
   virtual std::size_t max_queries() const noexcept = 0;
-  /// The bytes of memory that a request of `queries` queries needs beside its own: for its encoded reply, and
-  /// for what is held while that is computed. The transport reserves them before it queues the request.
+  /// The bytes of memory that answering requests of `queries` queries takes beside these: for their encoded
+  /// replies, and for what is held while they are computed. The transport has them when it calls answer().
   /// SIZE_MAX if the number would be larger.
   virtual std::size_t working_bytes(std::size_t queries) const noexcept = 0;
+  /// The bytes of the encoded reply to a request of `queries` queries, at most. The transport reserves them
+  /// before it queues the request.
+  virtual std::size_t max_reply_bytes(std::size_t queries) const noexcept { return working_bytes(queries); }
   /// The bytes of memory that one answer() takes in addition, for any number of requests. Transports run one
   /// answer() at a time.
   virtual std::size_t pass_bytes() const noexcept { return 0; }

@@ -214,6 +214,8 @@ def _bytes(value: Any, number: int) -> bytes:
         return value
     if isinstance(value, str):
         return value.encode()
+    if isinstance(value, memoryview) and value.format.lstrip("@=<>!") not in set("cbB?hHiIlLqQnNefd"):
+        raise TypeError(f"row {number} is memory of format {value.format!r}, whose bytes are more than its values: give bytes")
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if value is None:

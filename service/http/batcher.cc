@@ -109,7 +109,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   if (full && loser == queue_.size()) {
     return fail(ErrorCode::kResourceExhausted, "the server's queue is full: try again later");
   }
-  const auto bytes = checked_add(server->working_bytes(queries), lease.held());
+  const auto bytes = checked_add(server->max_reply_bytes(queries), lease.held());
   if (!bytes || !lease.resize(*bytes)) {
     return fail(ErrorCode::kResourceExhausted,
                 "the server has too little memory left for another request of yours: try again later");
@@ -463,7 +463,7 @@ void Batcher::move_marked(std::vector<Job>& to, double longest) {
   publish(longest);
 }
 
-void Batcher::mark_batch(double longest, bool early) {
+void Batcher::mark_batch(double longest, bool early, ByteLease& memory) {
   // Whose turn it is: first those that the pass is for, due or early. Of these and of the others, who will be
   // late comes last; then by rank.
   const double time = compute_.virtual_time();
@@ -494,7 +494,11 @@ void Batcher::mark_batch(double longest, bool early) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
       if (cost_.predict(queries + job.queries) >= with_early) break;
     }
-    if (!first && job.queries > most - std::min(queries, most)) break;
+    if (first) memory = job.lease.of_whole();
+    const auto bytes = job.server->working_bytes(queries + job.queries),
+               there = job.server->working_bytes(job.server->max_queries());
+    const bool fits = bytes <= there || memory.resize(bytes - there);
+    if (!first && (!fits || job.queries > most - std::min(queries, most))) break;
     server = job.server.get();
     queries += job.queries;
     job.leaves = true;
@@ -520,12 +524,12 @@ void Batcher::refuse_hopeless() noexcept {
   }
 }
 
-void Batcher::next_batch(std::vector<Job>& batch, bool early) {
+void Batcher::next_batch(std::vector<Job>& batch, bool early, ByteLease& memory) {
   std::unique_lock lock(mutex_);
   if (queue_.empty() || stopping_) return;
   const double longest = longest_pass();  // as long as its clients wait
   batch.reserve(queue_.size());           // or what is marked would stay, and leave with another batch
-  mark_batch(longest, early);
+  mark_batch(longest, early, memory);
   move_marked(batch, longest);
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
@@ -601,30 +605,14 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
 }
 
 Bytes Batcher::sample_for(Job& check) {
-  Bytes sample;
-  std::size_t queries = check.queries;
-  const auto fits = [&] {
-    const auto bytes = check.server->working_bytes(queries);
-    if (!check.lease.resize(bytes)) return false;
-    sample = check.server->sample_request(queries);
-    const auto with_sample = checked_add(bytes, sample.size());
-    return with_sample && check.lease.resize(*with_sample);
-  };
-  bool good = false;
   try {
-    while (!(good = fits()) && queries > kFew) queries -= (queries + 3) / 4;
+    auto sample = check.server->sample_request(check.queries);
+    if (check.lease.resize(sample.size())) return sample;
   } catch (const std::bad_alloc&) {
   }
-  if (good && queries == check.queries) return sample;
   const std::lock_guard lock(mutex_);
-  if (!good) {
-    checked_ = Clock::time_point::min();
-    return {};
-  }
-  trust_ = kDoubt;
-  computing_ -= check.queries - queries;
-  check.queries = queries;
-  return sample;
+  checked_ = Clock::time_point::min();
+  return {};
 }
 
 void Batcher::compute(std::vector<Job>& batch) {
@@ -715,9 +703,10 @@ void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
 
 void Batcher::pass(bool early) noexcept {
   std::vector<Job> batch;
+  ByteLease memory;
   // Only memory can run out here; whoever has no reply by then is told so, without allocating for it.
   try {
-    next_batch(batch, early);
+    next_batch(batch, early, memory);
     if (!batch.empty()) compute(batch);
   } catch (...) {
   }

@@ -51,8 +51,8 @@ class Batcher {
   /// cancel() is in time; with Unavailable when the caller's deadline passes in the queue, and with
   /// ResourceExhausted when the queue is full and its place goes to a client that has fewer requests there,
   /// or when a pass of this request alone takes too long and is stopped. ResourceExhausted, and `done` is
-  /// never called, when the queue is full, when the lease cannot grow by what answering takes
-  /// (AnyServer::working_bytes), when a pass of so many queries is predicted to take too long, or when its
+  /// never called, when the queue is full, when the lease cannot grow by the reply
+  /// (AnyServer::max_reply_bytes), when a pass of so many queries is predicted to take too long, or when its
   /// batch is predicted to begin after max_queue_time or to end later than four fifths of the way to the
   /// deadline.
   Result<Ticket> submit(std::shared_ptr<const AnyServer> server, PageBuffer request, std::size_t queries,
@@ -100,10 +100,10 @@ class Batcher {
     std::size_t requests = 0, queries = 0;
   };
 
-  void next_batch(std::vector<Job>& batch, bool early);
+  /// `memory` becomes a lease of what the batch takes beside bytes_for_passes().
+  void next_batch(std::vector<Job>& batch, bool early, ByteLease& memory);
   void compute(std::vector<Job>& batch);
-  /// Of fewer queries if there is no memory for all. Empty, which the protocol refuses, if there is hardly
-  /// any: then another check may come at once.
+  /// Empty, which the protocol refuses, if there is no memory for it: then another check may come at once.
   Bytes sample_for(Job& check);
   void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds);
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
@@ -164,7 +164,7 @@ class Batcher {
   void hand_on(Job& job, double longest) noexcept;
   /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
   void move_marked(std::vector<Job>& to, double longest);
-  void mark_batch(double longest, bool early);
+  void mark_batch(double longest, bool early, ByteLease& memory);
 
   const QueueOptions limits_;
   const LogSink log_;

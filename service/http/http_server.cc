@@ -108,22 +108,24 @@ std::size_t connection_bytes(const HttpServerOptions& options) {
 }
 
 /// Whether the limits are large enough for a database, with so many bytes set aside for passes and a part for
-/// connections: for two of the largest requests, or one client's would keep those of all others out, and for
-/// two connections of each.
+/// connections: for two of the largest requests with their replies, or one client's would keep those of all
+/// others out, and for two connections of each. Where all requests have one query they are all as large, and
+/// four clients leave a sixteenth.
 Result<void> check_server(const HttpServerOptions& options, const AnyServer& server, std::size_t pass_bytes) {
   const auto limit = options.max_in_flight_bytes;
-  auto largest =
-      checked_add(PageBuffer::taken(server.max_request_bytes()), server.working_bytes(server.max_queries()));
-  if (largest) largest = checked_add(*largest, *largest);
+  auto largest = checked_add(PageBuffer::taken(server.max_request_bytes()),
+                             server.max_reply_bytes(server.max_queries()));
+  const bool all_alike = server.max_queries() == 1;
+  if (largest) largest = checked_mul(*largest, all_alike ? 16 : 2);
   if (largest) largest = checked_add(*largest, pass_bytes);
   if (largest) largest = checked_add(*largest, 4 * connection_bytes(options));
   if (largest && limit - ByteBudget::slack(limit) >= *largest) return {};
   if (largest) largest = checked_add(*largest, *largest / 15 + 1);  // a sixteenth is for connections
-  return invalid(
-      "max_in_flight_bytes must hold two of the largest requests, their replies and what computing them "
-      "takes: raise it (pirx serve --max-in-flight) to at least " +
-      (largest ? std::to_string(*largest) : "2^64") +
-      (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : ""));
+  return invalid("max_in_flight_bytes must hold " + std::string(all_alike ? "sixteen" : "two") +
+                 " of the largest requests, their replies and what computing one takes: raise it (pirx serve "
+                 "--max-in-flight) to at least " +
+                 (largest ? std::to_string(*largest) : "2^64") +
+                 (all_alike ? "" : ", or take fewer queries in a request (--max-queries)"));
 }
 
 Result<void> check_databases(const std::vector<HostedDatabase>& databases, const HttpServerOptions& options) {
@@ -131,7 +133,7 @@ Result<void> check_databases(const std::vector<HostedDatabase>& databases, const
   std::size_t pass_bytes = 0;
   for (const auto& database : databases) {
     if (!database.server) return invalid("there is no protocol server to serve");
-    pass_bytes = std::max(pass_bytes, database.server->pass_bytes());
+    pass_bytes = std::max(pass_bytes, bytes_for_passes(*database.server));
   }
   for (const auto& database : databases) {
     const bool alone = databases.size() == 1 && database.name.empty();
@@ -408,7 +410,7 @@ struct HttpServer::Impl {
                     {"databases", static_cast<double>(databases.size())},
                     {"protocol", static_cast<double>(server->protocol())},
                     {"max_request_bytes", static_cast<double>(server->max_request_bytes())},
-                    {"pass_bytes", static_cast<double>(server->pass_bytes())}}};
+                    {"pass_bytes", static_cast<double>(bytes_for_passes(*server))}}};
     for (const auto& limit : limits()) event.numbers.push_back(logged(limit, o));
     return event;
   }
@@ -473,7 +475,7 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
                                                              std::string_view database, Bytes manifest) {
   if (!next) return invalid("there is no protocol server to serve");
   PIRX_ASSIGN(auto* hosted, impl_->find(database));
-  const auto pass_bytes = std::max(impl_->host.pass_bytes(), next->pass_bytes());
+  const auto pass_bytes = std::max(impl_->host.pass_bytes(), bytes_for_passes(*next));
   PIRX_TRY(check_server(impl_->host.options, *next, pass_bytes));
   for (const auto& other : impl_->databases) {
     if (other.get() != hosted) {

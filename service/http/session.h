@@ -91,7 +91,7 @@ struct SessionHost {
   /// one pass at a time, so that the largest counts.
   bool reserve_pass(const AnyServer& server) {
     const std::lock_guard lock(mutex);
-    return pass.resize(std::max(pass.held(), server.pass_bytes()));
+    return pass.resize(std::max(pass.held(), bytes_for_passes(server)));
   }
   std::size_t pass_bytes() {
     const std::lock_guard lock(mutex);

@@ -181,10 +181,9 @@ Result<TemporaryFile> TemporaryFile::create(const std::filesystem::path& target,
     // A file system without locks leaves the file unlocked: the next writer then cannot lock it either and
     // leaves it alone.
     const bool contended = ::flock(named.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    struct stat status {};
     // Another writer's cleaning may have come between creation and lock: then the name is gone, or about to
-    // be.
-    if (!contended && ::fstat(named.fd.get(), &status) == 0 && status.st_nlink == 1) {
+    // be. Not every file system counts links.
+    if (!contended && (::access(named.path.c_str(), F_OK) == 0 || errno != ENOENT)) {
       return TemporaryFile(std::move(named.fd), std::move(named.path));
     }
     ::unlink(named.path.c_str());

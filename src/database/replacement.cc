@@ -117,7 +117,12 @@ Result<UpdateLock> UpdateLock::take(const std::filesystem::path& path) {
   PIRX_ASSIGN(OpenedFile file, open_for_reading(path, true));
   PIRX_ASSIGN(auto delta, delta_path(path));
   UpdateLock lock(path, std::move(delta));
-  const bool locked = ::flock(file.fd.get(), LOCK_EX | LOCK_NB) == 0;
+  bool locked = ::flock(file.fd.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!locked && errno == EBADF) {  // NFS locks what is open for writing
+    const auto same = "/proc/self/fd/" + std::to_string(file.fd.get());
+    file.fd = Fd(::open(same.c_str(), O_RDWR | O_CLOEXEC));
+    locked = file.fd && ::flock(file.fd.get(), LOCK_EX | LOCK_NB) == 0;
+  }
   if (!locked && errno != EWOULDBLOCK) return tl::unexpected(system_error("lock", path, errno));
   PIRX_ASSIGN(const OpenedFile now, open_or_none(path));
   PIRX_ASSIGN(const bool is_database, begins_with(path, kMagic));

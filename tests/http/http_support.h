@@ -68,6 +68,9 @@ class FakeServer : public AnyServer {
     return queries > 1'000'000 ? SIZE_MAX : queries * working_per_query;
   }
 
+  std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
+    return queries > 1'000'000 ? SIZE_MAX : queries * reply_per_query;
+  }
   std::size_t pass_bytes() const noexcept override { return per_pass; }
   Bytes sample_request(std::size_t queries) const override {
     return sample.empty() ? Bytes() : pirx::testing::to_bytes(sample + std::to_string(queries));
@@ -146,7 +149,7 @@ class FakeServer : public AnyServer {
   ProtocolId of = ProtocolId::kGoldberg;
   std::size_t most_queries = 9;
   std::size_t max_bytes = 1 << 20;
-  std::size_t working_per_query = 0, per_pass = 0;
+  std::size_t working_per_query = 0, reply_per_query = 0, per_pass = 0;
   std::string sample;           ///< what a sample begins with; empty: there is none
   std::size_t reply_bytes = 0;  ///< not 0: every reply is so long
   std::atomic<std::chrono::milliseconds> delay{0ms}, delay_of_each{0ms};

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """pirx.Database.build from rows of every kind, and pirx.serve: what it starts, what it says where that fails."""
+import ctypes
 import gzip
 import json
 import os
@@ -133,6 +134,7 @@ class Databases(unittest.TestCase):
                                   ([("a", {1, 2})], TypeError, "row 1"),
                                   ([objects], TypeError, "row 1 is of an array of .* whose bytes are more"),
                                   ([("a", "1"), ("b", objects)], TypeError, "row 2 is of an array of"),
+                                  ([memoryview((ctypes.py_object * 2)())], TypeError, "row 1 is memory of format"),
                                   ([array("V", "V")], TypeError, "row 1 is of an array of"),
                                   ([array("f", "g")], TypeError, "row 1 is of an array of"),
                                   ([b"x", mock.Mock(["tobytes", "filled"])], TypeError, "row 2 is of a masked array"),

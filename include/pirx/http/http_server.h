@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pirx/base/buffer.h"
 #include "pirx/protocol.h"
 
 namespace pirx::http {
@@ -26,6 +27,13 @@ struct QueueOptions {
   bool batch_window_adaptive = true;
   std::size_t batch_max = 256;  ///< queries in a batch
 };
+
+/// The memory that is set aside for passes of this server: the largest request can always be computed. A pass
+/// of more queries takes what is free.
+inline std::size_t bytes_for_passes(const AnyServer& server) noexcept {
+  return static_cast<std::size_t>(
+      saturated_add(server.pass_bytes(), server.working_bytes(server.max_queries())));
+}
 
 /// Decides whether a peer may ask.
 /// On input `token` is that of its header "Authorization: Bearer TOKEN", or empty if it sent none.

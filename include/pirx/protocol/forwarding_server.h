@@ -22,6 +22,9 @@ class ForwardingServer : public AnyServer {
   std::size_t working_bytes(std::size_t queries) const noexcept override {
     return server_->working_bytes(queries);
   }
+  std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
+    return server_->max_reply_bytes(queries);
+  }
   std::size_t pass_bytes() const noexcept override { return server_->pass_bytes(); }
   std::size_t preferred_queries() const noexcept override { return server_->preferred_queries(); }
   Bytes sample_request(std::size_t queries) const override { return server_->sample_request(queries); }
