@@ -163,9 +163,12 @@ TEST(EncodeDatabase, RefusesWhatMakesNoSense) {
     expect_error(encode_database(**plain, encoding(*field_by_name(field), 1, 1, 1, 4), folder / "b"),
                  ErrorCode::kInvalidArgument, std::string("the words of ") + field + " are too short");
   }
-  pirx::testing::write_file(folder / "b.2", to_bytes("precious"));
-  expect_error(encode_database(**plain, code, folder / "b"), ErrorCode::kInvalidArgument, "is no bucket");
-  EXPECT_EQ(folder.files(), (std::vector<std::string>{"b.2", "db"}));
+  for (const Bytes& precious : {to_bytes("no database"), read_file(folder / "db")}) {
+    pirx::testing::write_file(folder / "b.2", precious);
+    expect_error(encode_database(**plain, code, folder / "b"), ErrorCode::kInvalidArgument, "is no bucket");
+    EXPECT_EQ(folder.files(), (std::vector<std::string>{"b.2", "db"}));
+    EXPECT_EQ(read_file(folder / "b.2"), precious);
+  }
   std::filesystem::remove(folder / "b.2");
   ASSERT_TRUE(good(encode_database(**plain, code, folder / "b")));
   const auto bucket = Database::open(folder / "b.1");

@@ -233,6 +233,8 @@ TEST_F(KeyedUpdateTest, WhatIsRefusedChangesNothing) {
     expect_refused(keys_upto(300), {{changed, Bytes(1000)}}, ErrorCode::kResourceExhausted,
                    "records of 1000 bytes", {.most_growth_bytes = 200'000});
   }
+  expect_refused(keys_upto(300), {{"new", Bytes(4 << 20)}}, ErrorCode::kResourceExhausted,
+                 "the rows would take");
   expect_error(update_keyed(folder_ / "none", {}, one), ErrorCode::kUnavailable, "none");
   // Not keyed; records of one length.
   ASSERT_TRUE(good(pirx::database::build(other_, {to_bytes("a")}, {"k"})));

@@ -188,6 +188,18 @@ TEST(Update, TruncatingCostsWhatGoes) {
   EXPECT_EQ(as_text(*(*database)->record(2)), "x");
 }
 
+// Rows that end with a page, so that the update writes no byte of theirs.
+TEST(Update, TruncatedRowsHaveARightChecksum) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(good(build(folder / "db", std::vector<Bytes>(128, Bytes(4000, std::byte{7})), {},
+                         {.records_per_row = 1, .fixed_record_bytes = 4000, .digests = false})));
+  auto update = DatabaseUpdate::begin(folder / "db");
+  ASSERT_TRUE(good(update));
+  ASSERT_TRUE(good(update->truncate(64)));
+  ASSERT_TRUE(good(update->commit()));
+  EXPECT_TRUE(good(pirx::testing::open_verified(folder / "db")));
+}
+
 TEST(Update, DamageGetsNoRightChecksum) {
   const TemporaryFolder folder{TemporaryFolder::kMemory};
   const std::vector<Bytes> records(40, Bytes(100'000, std::byte{7}));  // ten in a chunk

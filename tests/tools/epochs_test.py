@@ -137,17 +137,19 @@ class Epochs(cl.Servers):
         delta.write_bytes(good)
         server.child.send_signal(signal.SIGHUP)
         self.assertEqual(self.event(server, "epoch_unchanged")["epoch"], 2)
-        # An older epoch, and records of another kind.
+        # An older epoch, another content of the same epoch, and records of another kind.
         delta.unlink()
         self.assertIn("does not follow", self.event(server, "epoch_refused", 2)["reason"])
         source = self.record("a\nb\n")
-        for count, kind in enumerate((("lines", "--no-digests"), ("fixed", "--record-bytes", 2)), 3):
+        cl.run("db", "build", database, source, "--epoch", 2, "--from", "lines")
+        self.assertIn("epoch 2 does not follow epoch 2", self.event(server, "epoch_refused", 3)["reason"])
+        for count, kind in enumerate((("lines", "--no-digests"), ("fixed", "--record-bytes", 2)), 4):
             cl.run("db", "build", database, source, "--epoch", 6 + count, "--from", *kind)
             self.assertIn("other records", self.event(server, "epoch_refused", count)["reason"])
         cl.run("db", "build", self.path / "plain.pirx", source, "--epoch", 20, "--from", "lines")
         cl.run("db", "encode", self.path / "plain.pirx", "--servers", 6, "--arity", 2, "--out", self.path / "bucket")
         os.replace(self.path / "bucket.1", database)
-        self.assertIn("encoded in another way", self.event(server, "epoch_refused", 5)["reason"])
+        self.assertIn("encoded in another way", self.event(server, "epoch_refused", 6)["reason"])
         two = self.serve(self.build("two.pirx"), 2)
         self.assertEqual(server.child.poll(), None)
         cl.run("db", "update", self.path / "two.pirx", "--set", f"0={self.record('one')}")

@@ -240,10 +240,12 @@ class KeyedUpdate(cl.Servers):
         before = json.loads(cl.run("db", "info", database, "--json").stdout)
         one = self.record("x")
         bad = self.record('{"key": "a", "record": "x", "remove": true}\n')
+        kept = self.record('{"key": "key 1", "remove": false}\n')
         for words, code, part in ((("--append", one), 2, "no order"), (("--set", f"3={one}"), 2, "no positions"), (("--truncate", 3), 2, "no order"),
                                   (("--remove", "nobody"), 3, "no record has the key 'nobody'"),
                                   (("--key", "key 1"), 2, "wants '='"),
-                                  (("--key", f"long={self.record('x' * 101)}", "--max-record-bytes", 100), 2, "has 101 bytes, the limit is 100"), (("--changes", bad), 2, "exclude each other")):
+                                  (("--key", f"long={self.record('x' * 101)}", "--max-record-bytes", 100), 2, "has 101 bytes, the limit is 100"), (("--changes", bad), 2, "exclude each other"),
+                                  (("--changes", kept), 2, "is not true")):
             self.assertIn(part, cl.run("db", "update", database, *words, code=code).stderr)
         self.assertEqual(json.loads(cl.run("db", "info", database, "--json").stdout), before)
         plain = self.path / "plain.pirx"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that is written to while the reloader checks it.
+// What takes the place of an epoch, and a file that is written to while the reloader checks it.
 #include "tools/pirx/reloader.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,8 @@
 namespace pirx::cli {
 namespace {
 
+using database::BuildOptions;
+using testing::expect_error;
 using testing::good;
 
 /// The events of a log, which a test waits for.
@@ -95,6 +97,22 @@ TEST(Reloader, WhatIsOverwrittenIsSeenThoughTheTimeOfTheFileIsTheSame) {
   while (event.event == "epoch_refused") event = events.next();  // half of it was there
   EXPECT_EQ(event.event, "epoch");
   EXPECT_FALSE(server->still_sound());
+}
+
+TEST(Reloader, OnlyALaterEpochOfTheSameKindFollows) {
+  const testing::TemporaryFolder folder;
+  const auto make = [&folder](const char* name, std::uint64_t epoch, bool keyed) {
+    const BuildOptions options{.epoch = epoch, .keyed = keyed};
+    EXPECT_TRUE(good(database::build(folder / name, {testing::to_bytes(name)}, {"key"}, options)));
+    return *database::Database::open(folder / name);
+  };
+  const auto now = make("now", 5, false), keyed = make("keyed", 6, true);
+  EXPECT_TRUE(good(check_next(*now, *make("next", 6, false))));
+  expect_error(check_next(*now, *make("another", 5, false)), ErrorCode::kInvalidArgument,
+               "epoch 5 does not follow epoch 5");
+  expect_error(check_next(*now, *keyed), ErrorCode::kInvalidArgument, "other records");
+  expect_error(check_next(*keyed, *make("not keyed", 7, false)), ErrorCode::kInvalidArgument,
+               "other records");
 }
 
 }  // namespace
