@@ -18,8 +18,9 @@ const STATUS = JSON.parse(/const STATUS = (\[[^]*?\])/.exec(source)[1]);
 assert.equal(STATUS[9], "Internal");
 
 /// What pirx.js calls, with three servers and replies of which two are enough. `reasons` gets what is lost and why; with
-/// `deaf` no loss is taken.
-function module(reasons, deaf) {
+/// `deaf` no loss is taken. With `alone` there is one server, which is asked nine times, once a round.
+function module(reasons, deaf, alone) {
+  const servers = alone ? 1 : 3, enough = alone ? 9 : 2, sizes = new Map();
   const memory = new WebAssembly.Memory({ initial: 64 });
   let top = 1024, sent = 0, got = 0, error = 0;
   const room = (size) => { const at = top; top += (size + 15) & ~7; return at; };
@@ -28,12 +29,14 @@ function module(reasons, deaf) {
     new Uint8Array(memory.buffer).set(bytes, at);
     return at;
   };
+  const malloc = (size) => { const at = room(size); sizes.set(at, size); return at; };
+  const free = (at) => { if (new Uint8Array(memory.buffer, at, sizes.get(at)).some((byte) => byte !== 0)) ++unwiped; };
   const view = new DataView(memory.buffer);
   const put = (at, ...values) => (values.forEach((value, i) => view.setUint32(at + 4 * i, value, true)), 0);
   const fail = (status, message) => (error = text(message), status);
   const empty = text(""), path = text("/v1/query"), record = text("record");
   return {
-    memory, _initialize() {}, malloc: room, free() {},
+    memory, _initialize() {}, malloc, free,
     pirx_last_error: (out) => put(out, error),
     pirx_deployment_parse: (at, size, file, out) => put(out, 1),
     pirx_deployment_protocols: (of, out) => put(out, 1),
@@ -42,15 +45,15 @@ function module(reasons, deaf) {
     pirx_client_create: (of, protocol, table, count, out) => put(out, 1),
     pirx_client_free: () => (++freed, 0),
     pirx_client_warning: (of, out) => put(out, empty),
-    pirx_client_servers: (of, out) => put(out, 3),
+    pirx_client_servers: (of, out) => put(out, servers),
     pirx_client_server: (of, i, out) => put(out, text(urls[i]), path, i === 2 ? text(ca_file) : empty, old),
     pirx_options_init: () => 0,
-    pirx_retrieval_begin_positions: (of, at, count, options, out) => put(out, 1),
+    pirx_retrieval_begin_positions: (of, at, count, options, out) => (++held, put(out, 1)),
     pirx_retrieval_next: (of, out) => {
-      if (sent === 3) return put(out, got + reasons.length === 3 || got === 2 ? 3 : 2);
-      put(out, 1, 0, sent + 1, 0, sent, text(urls[sent]), path, record, 6, 0, 100);
-      ++sent;
-      return 0;
+      if (got >= enough || (reasons.length > 0 && got + reasons.length >= servers)) return put(out, 3);
+      if (sent === (alone ? got + 1 : 3)) return put(out, 2);
+      const server = sent++ % servers;
+      return put(out, 1, 0, sent, 0, server, text(urls[server]), path, record, 6, 0, 100);
     },
     pirx_retrieval_receive: () => (++got, 0),
     pirx_retrieval_lost: (of, id, why) => {
@@ -59,12 +62,12 @@ function module(reasons, deaf) {
       reasons.push(why);
       return 0;
     },
-    pirx_retrieval_finish: (of, out) => got < 2 ? fail(8, "too few") : put(out, 1),
-    pirx_retrieval_free: () => 0,
+    pirx_retrieval_finish: (of, out) => got < enough ? fail(8, "too few") : (++held, put(out, 1)),
+    pirx_retrieval_free: () => (--held, 0),
     pirx_answer_record: (of, i, out) => put(out, record, 6, 1),
     pirx_answer_summary: () => 0,
     pirx_answer_server: (of, i, out) => put(out, 0),
-    pirx_answer_free: () => 0,
+    pirx_answer_free: () => (--held, 0),
   };
 }
 
@@ -73,6 +76,11 @@ const http = (status, headers, body) => `HTTP/1.1 ${status} X\r\n${headers}Conte
 let old = 0;  // 1: TLS 1.2 is enough
 let ca_file = "";  // of the last server
 let freed = 0;  // clients
+let held = 0;  // retrievals and answers that are not freed
+let unwiped = 0;  // times that memory was freed as it was
+let delay = 20;  // of replies, so that refusals are first
+let answering = (answer) => answer();
+const timeouts = new Set();  // that the servers were told
 const replies = ["", "", ""];  // of the three servers
 
 const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
@@ -83,18 +91,20 @@ const urls = await Promise.all(replies.map((_, i) => new Promise((resolve) => {
       got += data.toString("latin1");
       if (!got.endsWith("\r\n\r\nrecord")) return;
       assert.match(got, /^POST \/v1\/query HTTP\/1.1\r\n/);
-      assert.ok(/\r\nPirx-Timeout: (\d+)\r\n/.exec(got)[1] <= 86_400_000);  // what servers take
+      const timeout = Number(/\r\nPirx-Timeout: (\d+)\r\n/.exec(got)[1]);
+      assert.ok(timeout <= 86_400_000);  // what servers take
+      timeouts.add(timeout);
       assert.match(got, /\r\nConnection: close\r\n/);  // or Node.js would close it when all has been decoded
-      setTimeout(() => socket.write(replies[i], "latin1"), replies[i].includes("a reply") ? 20 : 0);  // others first
+      setTimeout(() => answering(() => socket.write(replies[i], "latin1")), replies[i].includes("a reply") ? delay : 0);
     });
   });
   server.listen(0, "localhost", () => resolve(`http://localhost:${server.address().port}`));
 })));
 
 /// Looks a record up; the last `refusing` servers reply so.
-async function look_up(reply, { refusing = 1, deaf = false, timeout = 5000, wish = 0, ...more } = {}) {
+async function look_up(reply, { refusing = 1, deaf = false, alone = false, timeout = 5000, wish = 0, ...more } = {}) {
   const reasons = [];
-  WebAssembly.instantiate = async () => ({ instance: { exports: module(reasons, deaf) } });
+  WebAssembly.instantiate = async () => ({ instance: { exports: module(reasons, deaf, alone) } });
   replies.forEach((_, i) => { replies[i] = i >= 3 - refusing ? reply : http(200, TYPE, "a reply"); });
   const deployment = (await Pirx.load(new Uint8Array(1))).deployment("{}");
   return { reasons, ...await deployment.get(wish, { timeout, ...more }) };
@@ -116,6 +126,7 @@ const hostile = [
   ["DataLoss", http(200, "", "a page")],
   ["DataLoss", http(200, TYPE, "x".repeat(1000))],
   ["DataLoss", http(302, "Location: /\r\n", "")],
+  ["DataLoss", http(503, "", "x".repeat(20_000))],
   ["Unavailable", http(503, "Content-Encoding: a,a,a,a,a,a\r\n", "{}").slice(0, -1)],
   ["Unavailable", http(200, TYPE, "short").slice(0, -1)],
   ["Unavailable", `HTTP/1.1 200 X\r\n${TYPE}\r\nwithout a length`],
@@ -126,7 +137,7 @@ const hostile = [
   ["Unavailable", "nonsense"],
 ];
 for (const [code, reply] of hostile) {
-  const { record, reasons } = await look_up(reply, { timeout: 300 });
+  const { record, reasons } = await look_up(reply, { timeout: 1000 });
   assert.equal(new TextDecoder().decode(record), "record", reply);
   assert.deepEqual(reasons, [STATUS.indexOf(code)], reply);
 }
@@ -140,7 +151,7 @@ let resolving = 0;
 dns.promises.lookup = (name, options) => name === "crowd" ? Promise.resolve(crowd) : name === "slow" ? (++resolving, new Promise(() => {})) : lookup(name, options);
 for (const name of ["crowd", "slow", "slow"]) {
   urls[2] = `http://${name}:1`;
-  assert.deepEqual((await look_up("", { timeout: 300 })).reasons, [STATUS.indexOf("Unavailable")]);
+  assert.deepEqual((await look_up("", { timeout: 1000 })).reasons, [STATUS.indexOf("Unavailable")]);
 }
 assert.equal(resolving, 1);
 // No TLS session is resumed: a server would know its clients by it.
@@ -166,7 +177,9 @@ writeFileSync(`${folder}/many.pem`, "-----BEGIN CERTIFICATE-----\n".repeat(1001)
 const own = `${Buffer.from("302c020101302006072a8648ce3d0101", "hex").toString("base64")}\n-----END CERTIFICATE-----\n`;
 writeFileSync(`${folder}/own.pem`, `${cert}-----BEGIN CERTIFICATE-----\n${own}`);
 writeFileSync(`${folder}/header.pem`, `${cert}-----BEGIN CERTIFICATE-----\na: header\n\n${own}`);
-const unusable = ["missing.pem", "", "many.pem", "own.pem", "header.pem", "/dev/zero", "/proc/self/pagemap"];
+execFileSync("mkfifo", [`${folder}/pipe.pem`]);  // whoever opens it waits for a writer
+const unusable = ["missing.pem", "", "many.pem", "own.pem", "header.pem", "pipe.pem", "/dev/zero",
+  "/proc/self/pagemap"];
 for (const file of unusable) {
   ca_file = file.startsWith("/") ? file : `${folder}/${file}`;
   await assert.rejects(look_up("", { refusing: 0 }), { code: "Unavailable", message: /ca_file/ });
@@ -184,6 +197,12 @@ for (const [ciphers, allowed, outcome] of [["ECDHE-ECDSA-AES128-GCM-SHA256", 0, 
   const { reasons } = await look_up(refusal("Internal"), { refusing: 0 });
   assert.deepEqual(reasons, outcome === "ok" ? [] : [STATUS.indexOf(outcome)], ciphers);
 }
+// The same curves as every other client.
+old = 0;
+for (const [ecdhCurve, reasons] of [["P-384", []], ["P-521", [STATUS.indexOf("Unavailable")]]]) {
+  secure.setSecureContext({ cert, key, ecdhCurve });
+  assert.deepEqual((await look_up("", { refusing: 0 })).reasons, reasons, ecdhCurve);
+}
 urls[2] = third;
 ca_file = "";
 rmSync(folder, { recursive: true });
@@ -200,6 +219,23 @@ await assert.rejects(look_up(refusal("Internal"), { onEvent: async () => { throw
 assert.equal(new TextDecoder().decode((await look_up(refusal("Internal"), { deaf: true })).record), "record");
 await assert.rejects(look_up(refusal("Internal"), { refusing: 2, deaf: true }), { code: STATUS[5], message: "no memory" });
 await assert.rejects(look_up(refusal("Internal"), { refusing: 2 }), { code: STATUS[8] });
+// Two servers that are the same instance are named.
+const twice = (await look_up(http(200, TYPE + "Pirx-Instance: one\r\n", "a reply"), { refusing: 2 })).servers;
+assert.deepEqual(twice.map(({ message }) => message.includes("the same instance")), [false, true, true]);
+// A reply that is there is in time, however long the event loop stood still after it came.
+let answers = 0;
+answering = (answer) => setImmediate(() => {  // timers run next
+  answer();
+  if (++answers === 3) for (const end = performance.now() + 1200; performance.now() < end;);
+});
+assert.deepEqual((await look_up("", { refusing: 0, timeout: 1000 })).reasons, []);
+answering = (answer) => answer();
+// All rounds with a single server have a common end, and it is told the same timeout in each.
+timeouts.clear();
+delay = 300;
+await assert.rejects(look_up("", { alone: true, timeout: 400 }), { code: STATUS[8] });
+assert.deepEqual([...timeouts], [400]);
+delay = 20;
 // No page without randomness.
 const { Pirx: InPage } = await import("data:text/javascript," + encodeURIComponent(source.replace(/^const NODE = .*$/m, "const NODE = false;")));
 Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: true });
@@ -220,5 +256,7 @@ const looking = deployment.getMany(wishes);
 wishes.push(1);
 assert.equal((await looking).records.length, 1);
 for (const none of ["key", [], Array(257).fill(0)]) await assert.rejects(deployment.getMany(none), { code: "InvalidArgument" });
+// What was used is wiped and freed.
+assert.deepEqual({ held, unwiped }, { held: 0, unwiped: 0 });
 console.log(`${names.length} names, ${hostile.length} hostile replies, 3 losses`);
 process.exit();  // the servers would stay
