@@ -305,10 +305,15 @@ bool Batcher::takes_too_long(std::size_t queries, double longest) const {
   return queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
 }
 
+std::size_t Batcher::size_of_check() const {
+  return std::max(kFew, most_queries(kChecked * longest_beside({})));
+}
+
 bool Batcher::check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& client,
                     double longest) {
   const auto now = compute_.now();
-  if (checking_ || now < checked_ + (now < learned_ + kDoubt ? trust_ : kDoubt)) return false;
+  const auto size = size_of_check();
+  if (checking_ || now < checked_ + (3 * size < 2 * largest_check_ ? kDoubt : trust_)) return false;
   // What it takes is not taken from the time of the requests of whoever was refused.
   const std::string payer = client + " (refused)";
   const auto at = std::find_if(queue_.begin(), queue_.end(), std::mem_fn(&Job::check));
@@ -319,8 +324,7 @@ bool Batcher::check(std::shared_ptr<const AnyServer> server, ByteLease lease, co
   } else if (queue_.size() >= limits_.max_queued_requests) {
     return false;
   }
-  const auto queries =
-      std::min(server->max_queries(), std::max(kFew, most_queries(kChecked * longest_beside({}))));
+  const auto queries = std::min(server->max_queries(), size);
   enqueue({.ticket = next_ticket_++,
            .server = std::move(server),
            .queries = queries,
@@ -593,8 +597,11 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
       trust_longer(trust_);
     }
   }
-  cost_.learn(computed, seconds);
   learned_ = compute_.now();
+  const auto size = size_of_check();
+  largest_check_ = learned_ < large_check_ + kSlowTime ? std::max(largest_check_, size) : size;
+  if (3 * size >= 2 * largest_check_) large_check_ = learned_;
+  cost_.learn(computed, seconds);
   if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
     trust_ = kDoubt;
     few_trust_ = kDoubtOfFew;

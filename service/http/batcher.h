@@ -125,6 +125,7 @@ class Batcher {
   /// shares: `lease` is empty so far. False: no check was added.
   bool check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& client,
              double longest);
+  std::size_t size_of_check() const;  ///< queries, as far as is known
   /// As far as is known, a pass of one request of so many queries would be stopped.
   bool takes_too_long(std::size_t queries, double longest) const;
   /// Tells compute_ what waits.
@@ -184,6 +185,11 @@ class Batcher {
   static void trust_longer(Clock::duration& trust) noexcept {
     trust = std::min<Clock::duration>(2 * trust, kMostTrust);
   }
+  /// The most queries that a check would have had in the last kSlowTime, and when one would last have had
+  /// about as many. While it would have less than two thirds of these the machine is slow, and may be fast
+  /// again soon: another check comes after kDoubt.
+  std::size_t largest_check_ = 0;
+  Clock::time_point large_check_;
   Clock::time_point checked_;  ///< when the last check began, unless it showed something else than is known
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
@@ -204,6 +210,7 @@ class Batcher {
   std::size_t refused_idle_ = 0;                          ///< where nothing else waited
   static constexpr double kSurprise = 1.5;                ///< times what a pass is predicted to take
   static constexpr std::chrono::seconds kMostTrust{480};
+  static constexpr std::chrono::seconds kSlowTime{900};  ///< of a machine; what is slow for longer stays so
   static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
   static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
   std::size_t computing_ = 0;              ///< queries of the batch that is computed

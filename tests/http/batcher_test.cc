@@ -747,8 +747,25 @@ TEST(Batcher, AsLongAsChecksFindNothingNewTheyAreRare) {
     wait(30s);
     EXPECT_GT(rig.check(), 0s) << pause.count();
   }
-  rig.server->time += 31s;
-  EXPECT_GT(rig.check(), 0s) << "nothing is known for half a minute";
+  rig.server->time += 400s;
+  EXPECT_EQ(rig.check(), 0s) << "without any pass, too";
+  rig.server->time += 100s;
+  EXPECT_GT(rig.check(), 0s);
+}
+
+/// The machine is slow, and may be fast again at any moment. For a quarter of an hour, that is.
+TEST(Batcher, WhileChecksAreSmallerThanTheyWereTheyAreNotRare) {
+  CheckRig rig;
+  EXPECT_GT(rig.check(), 0s);
+  rig.server->time += 30s;
+  rig.server->slower = 4;
+  int checks = 0, late = 0;
+  for (int i = 0; i < 60; ++i) {
+    rig.server->time += 31s;
+    (i < 25 ? checks : late) += rig.check() > 0s;
+  }
+  EXPECT_EQ(checks, 25);
+  EXPECT_LT(late, 25);
 }
 
 TEST(Batcher, AsLongAsChecksTakeLessThanPredictedTheyGoOn) {
@@ -781,9 +798,9 @@ TEST(Batcher, ACheckTakesThePlaceOfTheFirstThatWasRefused) {
 /// A machine that is slow may be fast again soon.
 TEST(Batcher, AfterAStoppedPassChecksAreNotRare) {
   CheckRig rig;
-  for (int i = 0; i < 5; ++i) {
+  for (const auto pause : {61s, 121s, 241s, 481s, 481s}) {
     EXPECT_GT(rig.check(), 0s);
-    rig.server->time += 31s;
+    rig.server->time += pause;
   }
   rig.server->slower = 100;
   EXPECT_EQ(rig.check(), rig.longest);

@@ -753,6 +753,43 @@ bool crowd_beside_many(bool too_much) {
                                     : "a crowd, and look-ups of one record at many databases");
 }
 
+/// A crowd of ever new clients that takes four fifths of the time. One address asks each other database for
+/// more than it computes, where checks find each time that what is known is right.
+bool refused_elsewhere() {
+  World world;
+  Server server(world);
+  for (std::size_t d = 0; d < 8; ++d) {
+    server.add({0.3, 0.02});
+    if (d > 0) server.ask_always(1, 1, d, 100'000, "asks");
+  }
+  Counts before, counts;
+  std::mt19937_64 engine(1);
+  std::size_t clients = 0;
+  const std::function<void()> ask = [&] {
+    world.after(std::exponential_distribution<>(35)(engine), [&] { ask(); });
+    server.ask(0, 1, std::to_string(++clients), kDeadline,
+               counting(world, world.now() < 100 ? before : counts));
+  };
+  world.after(1, [&] { ask(); });
+  server.run(kSeconds);
+  for (auto& queue : server.queues) queue.reset();  // refuses what waits
+  std::printf("a crowd, and requests that take too long at the other databases: %d of %d in time\n",
+              counts.in_time, counts.asked);
+  return counts.in_time > 0.95 * counts.asked;
+}
+
+/// The machine is slow for four minutes, in which checks find each time that what is known is right. The user
+/// wants six records.
+bool slow_and_checked() {
+  World world;
+  Server server(world);
+  server.add({0.03, 0.1});
+  server.databases[0]->slow_until = 240;
+  server.databases[0]->slowness = 6;
+  LookUps user(world, server, 5.3, 6, 1, kDeadline, 0.37, 300);
+  return user.get_through("after a slow time with checks, nothing");
+}
+
 /// One address keeps two look-ups of one record at each of many databases. Users want six.
 bool at_each() {
   World world;
@@ -926,9 +963,10 @@ int simulate(std::uint64_t seed, int scenarios, std::size_t worst) {
       scenarios, asked, part(in_time), part(refused), part(late), results.begin()->first);
   bool good = part(in_time) > 0.9995 && results.begin()->first > 0.9;
   for (const auto attack :
-       {visitors, holders, strangers, pushers, together, whenever_due, hurried, small_ones, from_the_start,
-        walked_down, beforehand, slow_for_a_while, for_a_moment, at_each, returning, huge, about_as_much,
-        huge_together, large_first})
+       {visitors,      holders,           strangers,        pushers,     together,   whenever_due,
+        hurried,       small_ones,        from_the_start,   walked_down, beforehand, slow_for_a_while,
+        for_a_moment,  refused_elsewhere, slow_and_checked, at_each,     returning,  huge,
+        about_as_much, huge_together,     large_first})
     good &= attack();
   for (const bool elsewhere : {false, true}) good &= gone_in_time(elsewhere);
   for (const bool too_much : {false, true}) good &= crowd_beside_many(too_much);

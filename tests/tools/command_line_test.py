@@ -177,7 +177,7 @@ class CommandLine(Servers):
                 done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
             self.assertEqual(done.returncode, 5, words)
             self.assertIn("cannot write to standard output", done.stderr)
-            self.assertEqual("its files are written" in done.stderr, words[0] == "db")
+            self.assertEqual("files that the command makes are written" in done.stderr, words[0] == "db")
         # A rebuild takes the next epoch and keeps the identity.
         self.build()
         again = json.loads(run("db", "info", database, "--json").stdout)

@@ -58,8 +58,8 @@ struct HttpServerOptions : QueueOptions {
   /// PEM files; both or neither. TLS 1.3, or also 1.2 with tls_allow_1_2.
   std::string tls_certificate_file, tls_key_file;
   bool tls_allow_1_2 = false;
-  /// PEM file of authorities; if set, clients must show a certificate from one of them, and whoever has one
-  /// may ask. If `authenticate` gives no name, the client's name is the subject of its certificate.
+  /// PEM file of authorities; if set, clients must show a certificate from one of them. Without
+  /// `authenticate` whoever has one may ask, and the client's name is the subject of its certificate.
   std::string tls_client_ca_file;
   Authenticate authenticate = nullptr;  ///< empty: everyone may ask
   bool allow_plaintext = false;         ///< serves without TLS beyond loopback
