@@ -47,7 +47,7 @@ int run(int argc, char** argv) {
   }
   if (done && (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
     done = pirx::fail(pirx::ErrorCode::kUnavailable,
-                      "cannot write all to standard output; files that the command makes are written");
+                      "cannot write to standard output; files that the command makes are written");
   }
   wipe_stack();
   return pirx::cli::report(app, done);
