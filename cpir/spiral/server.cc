@@ -56,7 +56,9 @@ class SpiralServer final : public AnyServer {
                                2 * params_.polynomials() + n * (n + 1) + 16)) +
         params_.reply_bytes();
     const std::uint64_t shared = static_cast<std::uint64_t>(threads_) * polynomial * 2 * kLazyProducts;
-    return static_cast<std::size_t>(saturated_add(saturated_mul(queries, each), shared));
+    const std::uint64_t waiting = params_.reply_bytes() + 2 * polynomial;  // its reply and its ciphertext
+    return static_cast<std::size_t>(saturated_add(saturated_mul(std::min(queries, kMostQueries), each),
+                                                  saturated_add(saturated_mul(queries, waiting), shared)));
   }
   std::size_t max_reply_bytes(std::size_t queries) const noexcept override {
     return static_cast<std::size_t>(saturated_mul(queries, params_.reply_bytes()));

@@ -498,11 +498,12 @@ void Batcher::mark_batch(double longest, bool early, ByteLease& memory) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
       if (cost_.predict(queries + job.queries) >= with_early) break;
     }
-    if (first) memory = job.lease.of_whole();
+    if (!first && job.queries > most - std::min(queries, most)) break;
+    if (memory.held() == 0 && !job.check) memory = job.lease.of_whole();
     const auto bytes = job.server->working_bytes(queries + job.queries),
                there = job.server->working_bytes(job.server->max_queries());
-    const bool fits = bytes <= there || memory.resize(bytes - there);
-    if (!first && (!fits || job.queries > most - std::min(queries, most))) break;
+    const bool fits = bytes <= there || memory.resize_sparingly(bytes - there);
+    if (!first && !fits) break;
     server = job.server.get();
     queries += job.queries;
     job.leaves = true;
@@ -673,7 +674,7 @@ void Batcher::compute(std::vector<Job>& batch) {
     auto& job = batch[i];
     if (!job.check) metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
     job.request = {};
-    // What computing took is given back; the reply stays charged until it is written.
+    // The reply stays charged until it is written.
     if (!job.lease.resize(replies[i] ? replies[i]->size() : 0)) {
       replies[i] =
           fail(ErrorCode::kResourceExhausted, "the server holds too many bytes of replies: try again later");

@@ -67,7 +67,7 @@ class ByteLease {
     return *this;
   }
   ~ByteLease() {
-    if (budget_ != nullptr) budget_->give(held_);
+    if (budget_ != nullptr && held_ > 0) budget_->give(held_);
   }
   std::size_t held() const noexcept { return held_; }
   /// An empty lease of the whole that this one's budget is a part of. What it takes is not of the client's
@@ -88,6 +88,10 @@ class ByteLease {
     }
     held_ = size;
     return true;
+  }
+  /// As resize(), if at least as much stays free.
+  bool resize_sparingly(std::size_t size) noexcept {
+    return (budget_ == nullptr || size <= (budget_->free() + held_) / 2) && resize(size);
   }
 
  private:

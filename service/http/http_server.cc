@@ -108,24 +108,22 @@ std::size_t connection_bytes(const HttpServerOptions& options) {
 }
 
 /// Whether the limits are large enough for a database, with so many bytes set aside for passes and a part for
-/// connections: for two of the largest requests with their replies, or one client's would keep those of all
-/// others out, and for two connections of each. Where all requests have one query they are all as large, and
-/// four clients leave a sixteenth.
+/// connections: for least_requests() with their replies, and for two connections of each.
 Result<void> check_server(const HttpServerOptions& options, const AnyServer& server, std::size_t pass_bytes) {
   const auto limit = options.max_in_flight_bytes;
   auto largest = checked_add(PageBuffer::taken(server.max_request_bytes()),
                              server.max_reply_bytes(server.max_queries()));
-  const bool all_alike = server.max_queries() == 1;
-  if (largest) largest = checked_mul(*largest, all_alike ? 16 : 2);
+  const auto requests = least_requests(server);
+  if (largest) largest = checked_mul(*largest, requests);
   if (largest) largest = checked_add(*largest, pass_bytes);
   if (largest) largest = checked_add(*largest, 4 * connection_bytes(options));
   if (largest && limit - ByteBudget::slack(limit) >= *largest) return {};
   if (largest) largest = checked_add(*largest, *largest / 15 + 1);  // a sixteenth is for connections
-  return invalid("max_in_flight_bytes must hold " + std::string(all_alike ? "sixteen" : "two") +
+  return invalid("max_in_flight_bytes must hold " + std::to_string(requests) +
                  " of the largest requests, their replies and what computing one takes: raise it (pirx serve "
                  "--max-in-flight) to at least " +
                  (largest ? std::to_string(*largest) : "2^64") +
-                 (all_alike ? "" : ", or take fewer queries in a request (--max-queries)"));
+                 (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : ""));
 }
 
 Result<void> check_databases(const std::vector<HostedDatabase>& databases, const HttpServerOptions& options) {

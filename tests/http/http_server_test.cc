@@ -544,10 +544,10 @@ TEST(HttpServer, AReplyIsToBeTakenStepByStep) {
 
 TEST(HttpServer, WhoDoesNotReadKeepsNoOtherAddressFromItsReplies) {
   auto options = quick_options();
-  options.max_in_flight_bytes = with_connections(64 << 20);
+  options.max_in_flight_bytes = with_connections(152 << 20);
   options.write_timeout = 10min;
   auto fake = std::make_shared<FakeServer>();
-  fake->most_queries = 2;
+  fake->most_queries = 1;
   fake->reply_bytes = fake->reply_per_query = 8 << 20;  // beyond what the sockets buffer
   RunningServer server(options, fake);
   std::vector<RawSocket> deaf;

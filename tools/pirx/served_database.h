@@ -64,8 +64,7 @@ Result<std::shared_ptr<const Manifest>> open_manifest(const DatabaseSettings& se
 /// kind.
 Result<void> check_next(const database::Database& now, const database::Database& next);
 
-/// The max_in_flight_bytes of a server of this, or a little more: two of its largest requests must fit, with
-/// what computing them takes.
+/// The max_in_flight_bytes that a server of this needs, or a little more.
 std::size_t in_flight_needed(const AnyServer& server);
 /// Says on standard error if the rows of a database are so long, or so many, that servers refuse it by
 /// default.

@@ -3,6 +3,7 @@
 // a pass over the database.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -33,6 +34,13 @@ struct QueueOptions {
 inline std::size_t bytes_for_passes(const AnyServer& server) noexcept {
   return static_cast<std::size_t>(
       saturated_add(server.pass_bytes(), server.working_bytes(server.max_queries())));
+}
+
+/// How many of the largest requests max_in_flight_bytes must hold beside that: two, or one client's would
+/// keep those of all others out, and as many as have sixteen queries, of which four clients leave one.
+inline std::size_t least_requests(const AnyServer& server) noexcept {
+  const auto each = std::max<std::size_t>(server.max_queries(), 1);
+  return std::max<std::size_t>(2, (15 + each) / each);
 }
 
 /// Decides whether a peer may ask.
