@@ -86,6 +86,7 @@ TEST_F(DjServer, EveryRecordIsFetched) {
       EXPECT_EQ(server->admit(request).value(), 1u);
       const auto reply = ask(*server, request).value();
       EXPECT_LE(reply.size(), server->working_bytes(1));
+      EXPECT_EQ(reply.size(), server->max_reply_bytes(1));
       const auto row = client.decode(reply).value();
       const auto slot = ByteSpan(row.expose()).subspan(at.offset, geometry.slot_bytes());
       const auto record = geometry.read_slot(i, slot).value();

@@ -261,6 +261,7 @@ TEST_F(Protocol, SizesForTheTransport) {
   EXPECT_EQ(server_->max_request_bytes(), request_.size());
   EXPECT_EQ(server_->max_queries(), 1u);
   EXPECT_GT(server_->working_bytes(1), client_.params().reply_bytes());
+  EXPECT_EQ(server_->max_reply_bytes(1), client_.params().reply_bytes());
   EXPECT_EQ(server_->working_bytes(SIZE_MAX), SIZE_MAX);
   // Balanced: 30 slots of 23 bytes.
   EXPECT_EQ(client_.params().slots(), 1u);

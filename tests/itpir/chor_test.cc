@@ -365,7 +365,9 @@ TEST_P(ChorServers, DescribesItself) {
   EXPECT_EQ(server().max_request_bytes(), 80u + 4096u * 32u);
   EXPECT_EQ(server().admit(request(7)).value(), 7u);
   for (const std::size_t count : {1u, 9u}) {
-    EXPECT_GT(server().working_bytes(count), ChorDeployment::answer(server(), request(count))->size());
+    const auto reply = ChorDeployment::answer(server(), request(count)).value();
+    EXPECT_GT(server().working_bytes(count), reply.size());
+    EXPECT_EQ(server().max_reply_bytes(count), reply.size());
   }
   EXPECT_EQ(server().working_bytes(SIZE_MAX), SIZE_MAX);
   EXPECT_TRUE(server().answer({}).empty());

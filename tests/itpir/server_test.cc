@@ -145,6 +145,7 @@ TYPED_TEST(Server, SaysWhatAnsweringTakes) {
     const auto reply = Deployment<TypeParam>::answer(server, this->request(count));
     EXPECT_GT(server.working_bytes(count), reply.size());
     EXPECT_LT(server.working_bytes(count), 100 * reply.size());
+    EXPECT_EQ(server.max_reply_bytes(count), reply.size());
   }
   EXPECT_EQ(server.working_bytes(SIZE_MAX), SIZE_MAX);
 }

@@ -30,7 +30,7 @@ struct QueueOptions {
 };
 
 /// The memory that is set aside for passes of this server: the largest request can always be computed. A pass
-/// of more queries takes what is free.
+/// of more queries takes up to half of what is free.
 inline std::size_t bytes_for_passes(const AnyServer& server) noexcept {
   return static_cast<std::size_t>(
       saturated_add(server.pass_bytes(), server.working_bytes(server.max_queries())));

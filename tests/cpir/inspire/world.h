@@ -63,7 +63,11 @@ class World {
   const AnyClient& client() const { return *client_; }
   Params params() const { return Params::decode(server_->parameters()).value(); }
 
-  Result<Bytes> answer(ByteSpan request) const { return std::move(server_->answer({&request, 1}).at(0)); }
+  Result<Bytes> answer(ByteSpan request) const {
+    auto reply = std::move(server_->answer({&request, 1}).at(0));
+    EXPECT_LE(reply ? reply->size() : 0, server_->max_reply_bytes(1));
+    return reply;
+  }
   Result<std::unique_ptr<Retrieval>> begin(std::uint64_t record) const {
     auto rng = Rng::from_os().value();
     if (shape_.keyed) return client_->retrieve(std::vector{key_of(record)}, {}, std::move(rng));

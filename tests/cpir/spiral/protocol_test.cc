@@ -591,6 +591,7 @@ TEST_F(Protocol, TheTableOpensIt) {
   const auto params = Params::decode(server->parameters()).value();
   EXPECT_EQ(server->max_request_bytes(), params.keys_bytes());
   EXPECT_GE(server->working_bytes(1), params.reply_bytes());
+  EXPECT_EQ(server->max_reply_bytes(1), params.reply_bytes());
   for (const auto& [name, value] : std::multimap<std::string, std::string>{
            {"set", "s9"}, {"set", "c1"}, {"keys", "x"}, {"keys", "1"}, {"colour", "red"}}) {
     EXPECT_EQ(open({{name, value}}).error().code(), ErrorCode::kInvalidArgument);
