@@ -223,8 +223,9 @@ def _bytes(value: Any, number: int) -> bytes:
     if hasattr(value, "filled"):
         raise TypeError(f"row {number} is of a masked array: give what its filled() gives")
     if getattr(value, "ndim", 0) and hasattr(value, "tobytes"):
-        # Between fields, and in a longdouble, are bytes of whatever was in memory before; those of objects are addresses.
-        if value.dtype.kind in "OV" or value.dtype.char in "gG":
+        # Between fields, and in a longdouble, are bytes of whatever was in memory before; those of objects, and of texts of
+        # any length, are addresses.
+        if value.dtype.kind not in "biufcmMSU" or value.dtype.char in "gG":
             raise TypeError(f"row {number} is of an array of {value.dtype}, whose bytes are more than its values: give it "
                             "another dtype, or give dicts or the frame itself")
         return bytes(value.tobytes())

@@ -312,19 +312,20 @@ std::size_t Batcher::size_of_check() const {
 bool Batcher::check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& client,
                     double longest) {
   const auto now = compute_.now();
-  const auto size = size_of_check();
-  if (checking_ || now < checked_ + (3 * size < 2 * largest_check_ ? kDoubt : trust_)) return false;
+  if (checking_ || now < checked_ + kDoubt) return false;
   // What it takes is not taken from the time of the requests of whoever was refused.
   const std::string payer = client + " (refused)";
+  const auto tags = compute_.next_tags(payer);
+  if (checked_ != Clock::time_point::min() && tags.due > compute_.virtual_time()) return false;
   const auto at = std::find_if(queue_.begin(), queue_.end(), std::mem_fn(&Job::check));
   if (at != queue_.end()) {
-    if (rank_of(*at, 0).order <= compute_.next_tags(payer).early) return false;
+    if (rank_of(*at, 0).order <= tags.early) return false;
     const Job later = take(static_cast<std::size_t>(at - queue_.begin()));
     compute_.settle(*later.client, later.tags, later.price, 0);
   } else if (queue_.size() >= limits_.max_queued_requests) {
     return false;
   }
-  const auto queries = std::min(server->max_queries(), size);
+  const auto queries = std::min(server->max_queries(), size_of_check());
   enqueue({.ticket = next_ticket_++,
            .server = std::move(server),
            .queries = queries,
@@ -552,7 +553,6 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early, ByteLease& memory)
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
   cost_.note_stopped(computing_, computing_limit_);
-  trust_ = kDoubt;
   if (batch.size() == 1) return;
   // May fail for lack of memory, before anything has changed but empty shares.
   for (const auto& job : batch) shares_[job.caller.client];
@@ -589,25 +589,16 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
   const double expected = cost_.predict(computed);
-  if (checking_) {
-    // Where stopped passes left room for no more, the next check is larger, and comes as soon as it is
-    // wanted.
-    if (computed >= cost_.room() || seconds < kRight * expected) {
-      checked_ = Clock::time_point::min();
-    } else {
-      trust_longer(trust_);
-    }
+  // Where stopped passes left room for no more, the next check is larger, and comes as soon as it is wanted.
+  if (checking_ && (computed >= cost_.room() || seconds < kRight * expected)) {
+    checked_ = Clock::time_point::min();
   }
   learned_ = compute_.now();
-  const auto size = size_of_check();
-  largest_check_ = learned_ < large_check_ + kSlowTime ? std::max(largest_check_, size) : size;
-  if (3 * size >= 2 * largest_check_) large_check_ = learned_;
   cost_.learn(computed, seconds);
   if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
-    trust_ = kDoubt;
     few_trust_ = kDoubtOfFew;
   } else if (computed <= kFew && learned_ >= learned_few_ + few_trust_) {
-    trust_longer(few_trust_);
+    few_trust_ = std::min<Clock::duration>(2 * few_trust_, kMostTrust);
   }
   if (computed <= kFew) learned_few_ = learned_;
 }

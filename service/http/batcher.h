@@ -178,18 +178,10 @@ class Batcher {
   Ticket next_ticket_ = 1;
   PassCost cost_;
   Clock::time_point learned_, learned_few_;  ///< when a pass last did, and one of a few queries
-  /// For how long predictions are trusted after a check, and after a pass of few queries. Then comes another
-  /// check, and the next pass that begins with few queries has no more. Each that finds them right doubles
-  /// its time, up to kMostTrust; all begins anew when a pass takes quite another time than was predicted.
-  Clock::duration trust_ = kDoubt, few_trust_ = kDoubtOfFew;
-  static void trust_longer(Clock::duration& trust) noexcept {
-    trust = std::min<Clock::duration>(2 * trust, kMostTrust);
-  }
-  /// The most queries that a check would have had in the last kSlowTime, and when one would last have had
-  /// about as many. While it would have less than two thirds of these the machine is slow, and may be fast
-  /// again soon: another check comes after kDoubt.
-  std::size_t largest_check_ = 0;
-  Clock::time_point large_check_;
+  /// For how long predictions are trusted after a pass of few queries. Then the next pass that begins with
+  /// few has no more. Each that finds them right doubles the time, up to kMostTrust; it begins anew when a
+  /// pass takes quite another time than was predicted.
+  Clock::duration few_trust_ = kDoubtOfFew;
   Clock::time_point checked_;  ///< when the last check began, unless it showed something else than is known
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
@@ -210,7 +202,6 @@ class Batcher {
   std::size_t refused_idle_ = 0;                          ///< where nothing else waited
   static constexpr double kSurprise = 1.5;                ///< times what a pass is predicted to take
   static constexpr std::chrono::seconds kMostTrust{480};
-  static constexpr std::chrono::seconds kSlowTime{900};  ///< of a machine; what is slow for longer stays so
   static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
   static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
   std::size_t computing_ = 0;              ///< queries of the batch that is computed

@@ -108,22 +108,18 @@ std::size_t connection_bytes(const HttpServerOptions& options) {
 }
 
 /// Whether the limits are large enough for a database, with so many bytes set aside for passes and a part for
-/// connections: for least_requests() with their replies, and for two connections of each.
+/// connections: for requests, and for four of these.
 Result<void> check_server(const HttpServerOptions& options, const AnyServer& server, std::size_t pass_bytes) {
   const auto limit = options.max_in_flight_bytes;
-  auto largest = checked_add(PageBuffer::taken(server.max_request_bytes()),
-                             server.max_reply_bytes(server.max_queries()));
-  const auto requests = least_requests(server);
-  if (largest) largest = checked_mul(*largest, requests);
-  if (largest) largest = checked_add(*largest, pass_bytes);
-  if (largest) largest = checked_add(*largest, 4 * connection_bytes(options));
-  if (largest && limit - ByteBudget::slack(limit) >= *largest) return {};
-  if (largest) largest = checked_add(*largest, *largest / 15 + 1);  // a sixteenth is for connections
-  return invalid("max_in_flight_bytes must hold " + std::to_string(requests) +
-                 " of the largest requests, their replies and what computing one takes: raise it (pirx serve "
-                 "--max-in-flight) to at least " +
-                 (largest ? std::to_string(*largest) : "2^64") +
-                 (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : ""));
+  auto needed = checked_add(bytes_for_requests(server), pass_bytes);
+  if (needed) needed = checked_add(*needed, 4 * connection_bytes(options));
+  if (needed && limit - ByteBudget::slack(limit) >= *needed) return {};
+  if (needed) needed = checked_add(*needed, *needed / 15 + 1);  // a sixteenth is for connections
+  return invalid(
+      "max_in_flight_bytes must hold two of the largest requests or sixteen of one query, "
+      "their replies and what computing one takes: raise it (pirx serve --max-in-flight) to at least " +
+      (needed ? std::to_string(*needed) : "2^64") +
+      (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : ""));
 }
 
 Result<void> check_databases(const std::vector<HostedDatabase>& databases, const HttpServerOptions& options) {
@@ -153,6 +149,14 @@ Result<void> check_databases(const std::vector<HostedDatabase>& databases, const
 }
 
 }  // namespace
+
+std::size_t bytes_for_requests(const AnyServer& server) noexcept {
+  const std::size_t queries = std::max<std::size_t>(server.max_queries(), 1),
+                    request = server.max_request_bytes(), one = (request + queries - 1) / queries;
+  const auto largest = saturated_add(PageBuffer::taken(request), server.max_reply_bytes(queries)),
+             small = saturated_add(PageBuffer::taken(one), server.max_reply_bytes(1));
+  return std::max(saturated_mul(2, largest), saturated_mul(16, small));
+}
 
 struct HttpServer::Impl {
   Impl(std::vector<HostedDatabase> hosted, const HttpServerOptions& options, LogSink log)

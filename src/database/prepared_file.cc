@@ -96,7 +96,7 @@ Result<void> check_prepared_target(const std::filesystem::path& file) {
   PIRX_ASSIGN(const std::size_t count, read_full(opened.fd.get(), start, file));
   if (as_text(start).substr(0, count) == kPreparedMagic.substr(0, count)) return {};
   return invalid(printable(file.native()) +
-                 " exists and is no prepared database: delete it or choose another name");
+                 " exists, is no prepared database and stays as it is: choose another name");
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ Result<PreparedFile> PreparedFile::open(const std::filesystem::path& file, const
     Bytes page(static_cast<std::size_t>(std::min(opened.bytes(), kPageBytes)));
     PIRX_TRY(read_at(opened.fd.get(), 0, page, file));
     if (page.empty() || !as_text(page).starts_with(kPreparedMagic.substr(0, page.size()))) {
-      return damaged("it is no prepared database");
+      return fail(ErrorCode::kDataLoss, printable(file.native()) + " is no prepared database");
     }
     if (page.size() < kPageBytes) return damaged("truncated: it ends inside its header");
     const auto digest = check_header(page, expected);

@@ -211,8 +211,9 @@ TEST(PreparedFile, NamesOfOtherThingsAreNeitherReadNorReplaced) {
 
   // Somebody's database, for instance.
   write_file(folder / "other", to_bytes("PIRXDB\r\n of ten years"));
-  expect_error(read_all(folder / "other", sample.label), ErrorCode::kDataLoss, "no prepared database");
-  expect_error(sample.write(folder / "other"), ErrorCode::kInvalidArgument, "is no prepared database");
+  expect_error(read_all(folder / "other", sample.label), ErrorCode::kDataLoss,
+               "other is no prepared database");
+  expect_error(sample.write(folder / "other"), ErrorCode::kInvalidArgument, "and stays as it is");
   EXPECT_EQ(read_file(folder / "other"), to_bytes("PIRXDB\r\n of ten years"));
 
   expect_error(sample.write(folder / "no such folder/f"), ErrorCode::kUnavailable, "cannot create");

@@ -1018,6 +1018,21 @@ TEST(HttpServer, MemoryOfPassesIsSetAside) {
   EXPECT_TRUE(is_status(answer_to(server, query_text(std::string(1 << 20, 'y'))), 200));
 }
 
+/// However small it is, a body takes 64 KiB: four of four clients must leave room for others'.
+TEST(HttpServer, MemoryIsForSixteenRequestsOfOneQuery) {
+  const auto fake = std::make_shared<FakeServer>();
+  fake->most_queries = 8;
+  fake->max_bytes = 67'664;
+  fake->reply_per_query = 1000;
+  auto options = quick_options();
+  options.max_in_flight_bytes = with_connections(16 * ((64 << 10) + 1000));
+  EXPECT_TRUE(HttpServer::create(fake, options, {}));
+  options.max_in_flight_bytes -= 20;
+  const auto refused = HttpServer::create(fake, options, {});
+  expect_error(refused, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(has(refused.error().message(), "sixteen of one query"));
+}
+
 TEST(HttpServer, AServerThatDoesNotFitTheLimitsIsRefused) {
   RunningServer server;
   auto next = std::make_shared<FakeServer>();

@@ -136,6 +136,7 @@ class Databases(unittest.TestCase):
                                   ([("a", "1"), ("b", objects)], TypeError, "row 2 is of an array of"),
                                   ([memoryview((ctypes.py_object * 2)())], TypeError, "row 1 is memory of format"),
                                   ([array("V", "V")], TypeError, "row 1 is of an array of"),
+                                  ([array("T", "T")], TypeError, "row 1 is of an array of"),
                                   ([array("f", "g")], TypeError, "row 1 is of an array of"),
                                   ([b"x", mock.Mock(["tobytes", "filled"])], TypeError, "row 2 is of a masked array"),
                                   ([{"a": float("nan")}], TypeError, "row 1: Out of range"),

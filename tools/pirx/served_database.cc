@@ -86,10 +86,7 @@ Result<void> check_next(const database::Database& now, const database::Database&
 }
 
 std::size_t in_flight_needed(const AnyServer& server) {
-  const auto largest =
-      saturated_add(server.max_request_bytes(), server.max_reply_bytes(server.max_queries()));
-  const auto bytes =
-      saturated_add(saturated_mul(http::least_requests(server), largest), http::bytes_for_passes(server));
+  const auto bytes = saturated_add(http::bytes_for_requests(server), http::bytes_for_passes(server));
   return saturated_add(bytes, bytes / 15 + (std::size_t{1} << 20));  // a sixteenth is for connections
 }
 

@@ -36,12 +36,9 @@ inline std::size_t bytes_for_passes(const AnyServer& server) noexcept {
       saturated_add(server.pass_bytes(), server.working_bytes(server.max_queries())));
 }
 
-/// How many of the largest requests max_in_flight_bytes must hold beside that: two, or one client's would
-/// keep those of all others out, and as many as have sixteen queries, of which four clients leave one.
-inline std::size_t least_requests(const AnyServer& server) noexcept {
-  const auto each = std::max<std::size_t>(server.max_queries(), 1);
-  return std::max<std::size_t>(2, (15 + each) / each);
-}
+/// What max_in_flight_bytes must hold beside that: two of the largest requests with their replies, or one
+/// client's would keep those of all others out, and sixteen of one query, of which four clients leave some.
+std::size_t bytes_for_requests(const AnyServer& server) noexcept;
 
 /// Decides whether a peer may ask.
 /// On input `token` is that of its header "Authorization: Bearer TOKEN", or empty if it sent none.
