@@ -93,14 +93,19 @@ Result<void> check_remains(const fs::path& folder, std::uint64_t entries) {
                                         head_file(folder).string() + " says: put the newest tree head back");
 }
 
-/// Forgets, as far as it can, an append that has ended.
-void forget_append(const fs::path& folder) {
-  std::error_code none;
-  fs::remove(appending_file(folder), none);
+/// As far as it can: some file systems do not.
+void sync_folder(const fs::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   ::fsync(fd);
   ::close(fd);
+}
+
+/// Forgets, as far as it can, an append that has ended.
+void forget_append(const fs::path& folder) {
+  std::error_code none;
+  fs::remove(appending_file(folder), none);
+  sync_folder(folder);
 }
 
 /// An append from fewer entries than the head has came to its end, and a crash left its mark. With an older
@@ -223,6 +228,7 @@ Result<void> Log::create(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (error)
     return fail(ErrorCode::kUnavailable, "cannot create " + folder.string() + ": " + error.message());
+  sync_folder(folder / "..");  // or a power failure takes the folder with all that is in it
   PIRX_ASSIGN(const auto lock, lock_folder(key_file(folder)));
   std::vector<fs::directory_entry> files;
   for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();

@@ -21,6 +21,9 @@ bool ByteBudget::take(std::size_t count, std::size_t held) noexcept {
     const bool beside = others != nullptr && (!spared || (held == 0 && used + count > *spared));
     const auto room = whole_->free() + held, mine = used + (beside ? others->used() : 0);
     if (mine > room || count > room - mine) return false;
+    const std::size_t small = whole_->small_, left = room - held - std::min(count, room - held);
+    if (left < std::min(mine + count, kSmallOnes * small) && (used > held || held + count > small))
+      return false;
   }
   do {
     if (count > limit_ - used) return false;

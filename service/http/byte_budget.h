@@ -3,6 +3,7 @@
 // takes a lease of the budget.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -18,8 +19,9 @@ class ByteBudget {
   explicit ByteBudget(std::size_t limit, ByteBudget* whole = nullptr) noexcept
       : limit_(limit), whole_(whole) {}
   /// What one client may take of `whole`: a lease is granted where it and all the client's others together
-  /// are no more than would be free without it. So a client's first lease can have all that is free, one
-  /// client alone comes to hold about half, and k greedy clients leave as much as each of them holds.
+  /// are no more than would be free without it. So a client's first lease can have all that is free but what
+  /// small ones keep, one client alone comes to hold about half, and k greedy clients leave as much as the
+  /// last of them holds.
   /// `beside` is another budget of this client: what it holds there counts as held here, too. With `spared`
   /// that is so only where a new lease would bring this budget above so many bytes.
   struct Client {
@@ -34,6 +36,11 @@ class ByteBudget {
   std::size_t used() const noexcept { return used_; }
   /// A limit's part that may lie unused in the heap, and that is for connections only: a sixteenth.
   static constexpr std::size_t slack(std::size_t limit) noexcept { return limit / 16; }
+  /// Leases of up to so many bytes, or as it was if that is more, are small. Of what so many small ones take,
+  /// a client gets no more than it leaves, but for a first small lease: after four greedy clients there is
+  /// one left.
+  static constexpr std::size_t kSmallOnes = 14;
+  void keep_small(std::size_t bytes) noexcept { small_ = std::max(small_.load(), bytes); }
 
  private:
   friend class ByteLease;
@@ -47,6 +54,7 @@ class ByteBudget {
   ByteBudget* const whole_;
   const Client client_ = {};
   const bool by_client_ = false;
+  std::atomic<std::size_t> small_{0};
   std::atomic<std::size_t> used_{0};     ///< never above limit_
   std::atomic<std::size_t> highest_{0};  ///< that used_ was since the heap was trimmed
   std::atomic<std::chrono::steady_clock::time_point> next_trim_{};

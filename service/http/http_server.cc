@@ -116,7 +116,7 @@ Result<void> check_server(const HttpServerOptions& options, const AnyServer& ser
   if (needed && limit - ByteBudget::slack(limit) >= *needed) return {};
   if (needed) needed = checked_add(*needed, *needed / 15 + 1);  // a sixteenth is for connections
   return invalid(
-      "max_in_flight_bytes must hold two of the largest requests or sixteen of one query, "
+      "max_in_flight_bytes must hold two of the largest requests, fourteen of one query, "
       "their replies and what computing one takes: raise it (pirx serve --max-in-flight) to at least " +
       (needed ? std::to_string(*needed) : "2^64") +
       (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : ""));
@@ -151,11 +151,10 @@ Result<void> check_databases(const std::vector<HostedDatabase>& databases, const
 }  // namespace
 
 std::size_t bytes_for_requests(const AnyServer& server) noexcept {
-  const std::size_t queries = std::max<std::size_t>(server.max_queries(), 1),
-                    request = server.max_request_bytes(), one = (request + queries - 1) / queries;
-  const auto largest = saturated_add(PageBuffer::taken(request), server.max_reply_bytes(queries)),
-             small = saturated_add(PageBuffer::taken(one), server.max_reply_bytes(1));
-  return std::max(saturated_mul(2, largest), saturated_mul(16, small));
+  const auto largest = saturated_add(PageBuffer::taken(server.max_request_bytes()),
+                                     server.max_reply_bytes(server.max_queries()));
+  return saturated_add(saturated_mul(2, largest),
+                       saturated_mul(ByteBudget::kSmallOnes, small_request_bytes(server)));
 }
 
 struct HttpServer::Impl {
@@ -166,7 +165,7 @@ struct HttpServer::Impl {
         timer(loops[0].io) {
     for (auto& database : hosted) {
       const auto& server = *database.server;
-      host.reserve_pass(server);  // an empty budget has room, as check_server() saw
+      host.reserve(server);  // an empty budget has room, as check_server() saw
       databases.push_back(std::make_unique<Hosted>(std::move(database), host.log, compute));
       host.databases.push_back(databases.back().get());
     }
@@ -486,7 +485,7 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
   }
   try {
     auto parameters = next->parameters();
-    if (!impl_->host.reserve_pass(*next)) {
+    if (!impl_->host.reserve(*next)) {
       return fail(ErrorCode::kResourceExhausted,
                   "requests hold the memory that passes over the new database need: try again later");
     }

@@ -12,6 +12,8 @@
 #include "connections.h"
 #include "hosted.h"
 #include "log.h"
+#include "page_buffer.h"
+#include "pirx/base/buffer.h"
 #include "turns.h"
 
 namespace pirx::http {
@@ -61,6 +63,13 @@ class KeptPage {
   Clock::time_point end_;
 };
 
+/// What the largest request of one query takes at most, with its reply.
+inline std::size_t small_request_bytes(const AnyServer& server) noexcept {
+  const std::size_t queries = std::max<std::size_t>(server.max_queries(), 1),
+                    body = (server.max_request_bytes() + queries - 1) / queries;
+  return saturated_add(PageBuffer::taken(body), server.max_reply_bytes(1));
+}
+
 /// What all connections of a server share. Outlives them.
 struct SessionHost {
   SessionHost(const HttpServerOptions& server_options, LogSink sink)
@@ -87,10 +96,11 @@ struct SessionHost {
     return std::any_of(databases.begin(), databases.end(),
                        [](const auto* one) { return one->sound() != false; });
   }
-  /// Sets bytes aside for the passes of a server that is to serve. False when requests hold them. There is
-  /// one pass at a time, so that the largest counts.
-  bool reserve_pass(const AnyServer& server) {
+  /// Sets bytes aside for the passes of a server that is to serve, and for small requests. False when
+  /// requests hold them. There is one pass at a time, so that the largest counts.
+  bool reserve(const AnyServer& server) {
     const std::lock_guard lock(mutex);
+    budget.keep_small(small_request_bytes(server));
     return pass.resize(std::max(pass.held(), bytes_for_passes(server)));
   }
   std::size_t pass_bytes() {

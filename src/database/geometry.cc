@@ -135,12 +135,13 @@ Result<Location> Geometry::locate(std::uint64_t record) const {
 void Geometry::fill_slot(std::uint64_t record, ByteSpan data, MutableByteSpan slot) const {
   PIRX_CHECK(slot.size() == slot_bytes_ && data.size() <= spec_.record_bytes);
   PIRX_CHECK(spec_.variable_length || data.size() == spec_.record_bytes);
+  std::array<std::byte, kDigestBytes> digest{};
+  if (spec_.digests) digest = slot_digest(record, data);  // first, as it may find no memory
   if (spec_.variable_length) {
     store_le(slot.data(), static_cast<std::uint32_t>(data.size()));
     slot = slot.subspan(kLengthBytes);
   }
   if (spec_.digests) {
-    const auto digest = slot_digest(record, data);
     std::copy(digest.begin(), digest.end(), slot.begin());
     slot = slot.subspan(kDigestBytes);
   }

@@ -139,7 +139,7 @@ Result<PreparedFile> PreparedFile::open(const std::filesystem::path& file, const
     PIRX_ASSIGN(OpenedFile opened, open_for_reading(file, true));
     Bytes page(static_cast<std::size_t>(std::min(opened.bytes(), kPageBytes)));
     PIRX_TRY(read_at(opened.fd.get(), 0, page, file));
-    if (page.empty() || !as_text(page).starts_with(kPreparedMagic.substr(0, page.size()))) {
+    if (!as_text(page).starts_with(kPreparedMagic.substr(0, page.size()))) {
       return fail(ErrorCode::kDataLoss, printable(file.native()) + " is no prepared database");
     }
     if (page.size() < kPageBytes) return damaged("truncated: it ends inside its header");

@@ -65,12 +65,11 @@ struct DatabaseUpdate::State {
   std::uint64_t per_row() const { return old().spec().records_per_row; }
 
   Bytes& row(std::uint64_t index) {
-    const auto [at, fresh] = rows.try_emplace(index);
-    if (fresh) {
-      at->second.resize(old().row_stride());
-      if (index < kept_rows) std::copy_n(before->rows().row(index), old().row_stride(), at->second.begin());
-    }
-    return at->second;
+    const auto known = rows.find(index);
+    if (known != rows.end()) return known->second;
+    Bytes bytes(old().row_stride());
+    if (index < kept_rows) std::copy_n(before->rows().row(index), old().row_stride(), bytes.begin());
+    return rows.emplace(index, std::move(bytes)).first->second;
   }
   MutableByteSpan slot(std::uint64_t record) {
     return MutableByteSpan(row(record / per_row()))
@@ -130,14 +129,16 @@ Result<void> DatabaseUpdate::State::append(const std::string_view* key, ByteSpan
   spec.records = records + 1;
   PIRX_TRY(Geometry::create(spec));
   // First what may find no memory.
-  const MutableByteSpan at = slot(records);
+  std::vector<std::uint64_t>* positions = nullptr;
   if (key != nullptr) {
     const auto named = keys.try_emplace(std::string(*key)).first;
     appended.resize(records - kept_records);
     appended.push_back(named);
-    named->second.push_back(records);
+    positions = &named->second;
+    if (positions->size() == positions->capacity()) positions->reserve(2 * positions->size() + 1);
   }
-  old().fill_slot(records, data, at);
+  old().fill_slot(records, data, slot(records));
+  if (positions != nullptr) positions->push_back(records);
   ++records;
   return {};
 }
@@ -195,6 +196,7 @@ Result<UpdateReport> DatabaseUpdate::State::commit(const Progress& progress) {
   Geometry::Spec spec = old().spec();
   spec.records = records;
   PIRX_ASSIGN(const Geometry geometry, Geometry::create(spec));
+  rows.erase(rows.lower_bound(geometry.rows()), rows.end());  // of an append that then found no memory
   UpdateReport report{before->version(), {}, records, {}, geometry.rows(), 0};
   for (const auto& [row, bytes] : rows) report.changed_rows.push_back(row);
   RowChanges changes{geometry, {{}, epoch}, std::move(rows), std::nullopt};

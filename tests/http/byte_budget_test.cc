@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "database/memory_limit.h"
 #include "service/http/metrics.h"
+#include "support/seed.h"
 
 namespace pirx::http {
 namespace {
@@ -95,6 +97,37 @@ TEST(ByteBudget, WhatAClientHoldsBesideCounts) {
   EXPECT_TRUE(a.resize(210)) << "it holds something";
   EXPECT_FALSE(b.resize(601)) << "211 would be free";
   EXPECT_TRUE(b.resize(500));
+}
+
+/// Or who has large leases takes what others' small ones need.
+TEST(ByteBudget, FourClientsThatTakeAllTheyCanLeaveASmallLease) {
+  constexpr std::size_t kLargest = 1000, kSmall = 100;
+  auto engine = pirx::testing::seeded_engine(4);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t largest = round % 3 == 0 ? kSmall : kSmall + engine() % kLargest;
+    ByteBudget whole(2 * largest + ByteBudget::kSmallOnes * kSmall);
+    whole.keep_small(kSmall);
+    std::deque<ByteBudget> clients;
+    for (int i = 0; i < 5; ++i) clients.emplace_back(ByteBudget::Client(), whole);
+    {
+      ByteLease a(clients[0]), b(clients[1]);
+      EXPECT_TRUE(a.resize(largest));
+      EXPECT_TRUE(b.resize(largest)) << "two of the largest";
+    }
+    std::vector<ByteLease> leases;
+    for (int tries = 0; tries < 1000; ++tries) {
+      auto& client = clients[engine() % 4];
+      const std::size_t size = engine() % 3 == 0 ? largest : engine() % 2 ? kSmall : 1 + engine() % largest;
+      if (ByteLease lease(client); lease.resize(size)) leases.push_back(std::move(lease));
+      if (!leases.empty() && engine() % 20 == 0) leases.erase(leases.begin() + engine() % leases.size());
+    }
+    for (auto& client : clients) {
+      ByteLease lease(client);
+      while (lease.resize(lease.held() + 1)) continue;
+      if (&client != &clients.back()) leases.push_back(std::move(lease));
+    }
+    EXPECT_TRUE(ByteLease(clients.back()).resize(kSmall)) << largest << ": " << whole.used();
+  }
 }
 
 TEST(ByteBudget, WhatIsFreedGoesBackToTheSystem) {

@@ -331,7 +331,7 @@ TEST(Databases, MemoryIsOneBudget) {
   auto options = quick_options();
   options.max_in_flight_bytes =
       with_connections((3u << 20) + 1000);  // the larger pass and two requests, not both passes
-  const auto a = std::make_shared<FakeServer>(), b = std::make_shared<FakeServer>();
+  const auto a = of_many_queries(), b = of_many_queries();
   a->per_pass = b->per_pass = 1u << 20;
   RunningDatabases running({{"a", a}, {"b", b}}, options);
   EXPECT_TRUE(has(running.get("/metrics"), "pirx_in_flight_bytes 1048576\n"));
@@ -352,7 +352,7 @@ TEST(Databases, MemoryIsOneBudget) {
 TEST(Databases, EachMustFitBesideTheLargestPass) {
   auto options = quick_options();
   options.max_in_flight_bytes = with_connections((3u << 20) + 1000);
-  const auto a = std::make_shared<FakeServer>(), b = std::make_shared<FakeServer>();
+  const auto a = of_many_queries(), b = of_many_queries();
   a->per_pass = (1u << 20) + 2000;
   a->max_bytes = 1000;
   const auto create = [&] { return HttpServer::create({{"a", a, {}}, {"b", b, {}}}, options, LogSink()); };

@@ -23,6 +23,7 @@
 
 #include "pirx/http/http_client.h"
 #include "pirx/http/http_server.h"
+#include "service/http/byte_budget.h"
 #include "service/http/page_buffer.h"
 #include "src/base/time_limit.h"
 #include "support/files.h"
@@ -199,9 +200,16 @@ class LogKeeper {
   std::vector<LogEvent> events_;
 };
 
+/// Its requests of one query take little.
+inline std::shared_ptr<FakeServer> of_many_queries() {
+  auto fake = std::make_shared<FakeServer>();
+  fake->most_queries = 1000;
+  return fake;
+}
+
 /// The limit under which requests, replies and computing may take so many bytes; the rest is for connections.
-inline std::size_t with_connections(std::size_t bytes) {
-  bytes += 48 << 10;  // those that bring two requests
+inline std::size_t with_connections(std::size_t bytes, std::size_t small = 4096) {
+  bytes += (48 << 10) + ByteBudget::kSmallOnes * small;  // those that bring two requests, and small requests
   return bytes + bytes / 15 + 1;
 }
 

@@ -64,7 +64,11 @@ class Wheel(unittest.TestCase):
 
     def test_it_is_made_the_same_again(self):
         again = self.path / "again"
+        again.mkdir()
+        other = again / "pirx-0.1-py3-none-linux_x86_64.whl"
+        other.touch()
         run(ROOT / "scripts/wheel", LIBRARY, PROGRAM, env={**self.bare, "OUT": str(again)})
+        self.assertTrue(other.exists())
         self.assertEqual((again / self.wheel.name).read_bytes(), self.wheel.read_bytes())
 
     def test_installed_in_a_venv(self):

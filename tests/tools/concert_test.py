@@ -22,6 +22,7 @@ from command_line_test import Process  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 PROXY = ROOT / "examples/faulty_proxy/faulty_proxy.py"
+PACKAGES = 5000
 PIRX = FORGE_KEYED = None
 
 
@@ -29,10 +30,10 @@ def package_index() -> bytes:
     if shutil.which("apt-cache"):
         index = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, check=False, timeout=100).stdout
         if index.count(b"\nPackage:") > 1000:
-            return index
+            return b"\n\n".join(index.split(b"\n\n")[:PACKAGES]) + b"\n\n"
     return "".join(
         f"Package: package-{i}\nVersion: {i % 7}.{i}\nSection: misc\nDescription: number {i}\n {'word ' * (i % 50)}\n\n"
-        for i in range(20000)
+        for i in range(PACKAGES)
     ).encode()
 
 

@@ -37,7 +37,7 @@ inline std::size_t bytes_for_passes(const AnyServer& server) noexcept {
 }
 
 /// What max_in_flight_bytes must hold beside that: two of the largest requests with their replies, or one
-/// client's would keep those of all others out, and sixteen of one query, of which four clients leave some.
+/// client's would keep those of all others out, and fourteen of one query, of which four clients leave one.
 std::size_t bytes_for_requests(const AnyServer& server) noexcept;
 
 /// Decides whether a peer may ask.
