@@ -225,7 +225,12 @@ endif()
 
 # --- the counterpart: removes what the last `cmake --install` of this build wrote
 if(PROJECT_IS_TOP_LEVEL)
-  install(CODE "file(WRITE \"${PROJECT_BINARY_DIR}/install_destdir.txt\" \"\$ENV{DESTDIR}\")") # the manifest lacks it
+  install(CODE "# the manifest lacks it
+set(root \"\$ENV{DESTDIR}\")
+if(root)
+  get_filename_component(root \"\${root}\" ABSOLUTE)
+endif()
+file(WRITE \"${PROJECT_BINARY_DIR}/install_destdir.txt\" \"\${root}\")")
   add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" -P "${PROJECT_SOURCE_DIR}/cmake/PirxUninstall.cmake" USES_TERMINAL
                     WORKING_DIRECTORY "${PROJECT_BINARY_DIR}" VERBATIM)
 endif()

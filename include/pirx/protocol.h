@@ -120,7 +120,7 @@ struct ServerSpec {
   std::function<void(const std::string&)> note = nullptr;
   /// Called repeatedly, from any thread, with the part of the current answer that is done (0 to 1), by
   /// protocols whose answers take seconds; may be empty.
-  std::function<void(double)> progress = nullptr;
+  std::function<void(double)> progress = nullptr;  ///< must not throw
   /// Computes the products, for protocols that can spread them. Empty: this process computes them.
   Spread spread = nullptr;
 };

@@ -229,7 +229,12 @@ Result<std::optional<Delta>> Delta::open(const std::filesystem::path& path) {
   };
   PIRX_ASSIGN(const bool there, is_there(path));
   if (!there) return std::optional<Delta>();
-  PIRX_ASSIGN(const OpenedFile opened, open_for_reading(path, true));
+  const auto found = open_for_reading(path, true);
+  if (!found) {  // or it is part of the file since
+    PIRX_ASSIGN(const bool still_there, is_there(path));
+    return still_there ? Result<std::optional<Delta>>(tl::unexpected(found.error())) : std::optional<Delta>();
+  }
+  const OpenedFile& opened = *found;
   if (opened.bytes() < kTableOffset + sizeof(Digest)) return damaged("no pirx delta, or truncated");
   PIRX_ASSIGN(FileMap map, FileMap::create(opened.bytes(), PROT_READ, MAP_PRIVATE, opened.fd.get(), path));
   const ByteSpan file = map.bytes();

@@ -170,7 +170,7 @@ def main():
         run(args.cmake, "--install", args.build, "--prefix", second)
         there = len(list(second.rglob("*")))
         staged = temp / "staged"
-        run(args.cmake, "--install", args.build, "--prefix", second, env={**os.environ, "DESTDIR": str(staged)})
+        run(args.cmake, "--install", args.build, "--prefix", second, cwd=temp, env={**os.environ, "DESTDIR": "staged"})
         for name in ("install_manifest.txt", "install_destdir.txt"):
             (pathlib.Path(args.build) / name).rename(manifest / name)
         elsewhere = {**os.environ, "DESTDIR": str(temp / "elsewhere")}

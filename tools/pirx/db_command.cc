@@ -58,7 +58,7 @@ Result<Epoch> choose_epoch(const std::string& target, std::uint64_t wanted) {
   }
   if (wanted == 0) {
     return invalid("the database to replace cannot be read, so its epoch is not known (" +
-                   old.error().message() + "): give --epoch");
+                   old.error().message() + "): give --epoch, above every one that it had");
   }
   return Epoch{wanted, std::nullopt};
 }
