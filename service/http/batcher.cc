@@ -104,6 +104,9 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   queries = std::max<std::size_t>(queries, 1);
   std::unique_lock lock(mutex_);
   if (stopping_) return fail(ErrorCode::kUnavailable, "the server is stopping: use another one");
+  for (most_in_memory_ = limits_.batch_max; most_in_memory_ > 1 && !has_memory(*server, most_in_memory_);) {
+    most_in_memory_ -= (most_in_memory_ + 7) / 8;
+  }
   const bool full = queue_.size() >= limits_.max_queued_requests;
   const auto loser = full ? greediest_but(caller.client) : queue_.size();
   if (full && loser == queue_.size()) {
@@ -289,7 +292,7 @@ double Batcher::longest_beside(const ComputeThread::Others& others) const {
 }
 
 std::size_t Batcher::most_queries(double longest) const {
-  std::size_t most = 1, more = limits_.batch_max;
+  std::size_t most = 1, more = std::min(limits_.batch_max, most_in_memory_);
   while (most < more) {
     const auto middle = most + (more - most + 1) / 2;
     if (cost_.predict_hopefully(middle) > longest || middle > cost_.room()) {
@@ -468,7 +471,12 @@ void Batcher::move_marked(std::vector<Job>& to, double longest) {
   publish(longest);
 }
 
-void Batcher::mark_batch(double longest, bool early, ByteLease& memory) {
+bool Batcher::has_memory(const AnyServer& server, std::size_t queries) const {
+  const auto bytes = saturated_add(server.pass_bytes(), server.working_bytes(queries));
+  return queries <= server.max_queries() || bytes <= compute_.pass_bytes();
+}
+
+void Batcher::mark_batch(double longest, bool early) {
   // Whose turn it is: first those that the pass is for, due or early. Of these and of the others, who will be
   // late comes last; then by rank.
   const double time = compute_.virtual_time();
@@ -500,11 +508,7 @@ void Batcher::mark_batch(double longest, bool early, ByteLease& memory) {
       if (cost_.predict(queries + job.queries) >= with_early) break;
     }
     if (!first && job.queries > most - std::min(queries, most)) break;
-    if (memory.held() == 0 && !job.check) memory = job.lease.of_whole();
-    const auto bytes = job.server->working_bytes(queries + job.queries),
-               there = job.server->working_bytes(job.server->max_queries());
-    const bool fits = bytes <= there || memory.resize_sparingly(bytes - there);
-    if (!first && !fits) break;
+    if (!first && !has_memory(*job.server, queries + job.queries)) break;
     server = job.server.get();
     queries += job.queries;
     job.leaves = true;
@@ -530,12 +534,12 @@ void Batcher::refuse_hopeless() noexcept {
   }
 }
 
-void Batcher::next_batch(std::vector<Job>& batch, bool early, ByteLease& memory) {
+void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   std::unique_lock lock(mutex_);
   if (queue_.empty() || stopping_) return;
   const double longest = longest_pass();  // as long as its clients wait
   batch.reserve(queue_.size());           // or what is marked would stay, and leave with another batch
-  mark_batch(longest, early, memory);
+  mark_batch(longest, early);
   move_marked(batch, longest);
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
@@ -702,10 +706,9 @@ void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
 
 void Batcher::pass(bool early) noexcept {
   std::vector<Job> batch;
-  ByteLease memory;
   // Only memory can run out here; whoever has no reply by then is told so, without allocating for it.
   try {
-    next_batch(batch, early, memory);
+    next_batch(batch, early);
     if (!batch.empty()) compute(batch);
   } catch (...) {
   }

@@ -63,6 +63,7 @@ class Batcher {
 
   /// When all that is queued now will be answered, as far as can be told: what a refused client should wait.
   std::chrono::duration<double> backlog() const;
+  std::size_t batch_max() const noexcept { return limits_.batch_max; }
   std::size_t queued() const;
 
   // For ComputeThread.
@@ -100,8 +101,7 @@ class Batcher {
     std::size_t requests = 0, queries = 0;
   };
 
-  /// `memory` becomes a lease of what the batch takes beside bytes_for_passes().
-  void next_batch(std::vector<Job>& batch, bool early, ByteLease& memory);
+  void next_batch(std::vector<Job>& batch, bool early);
   void compute(std::vector<Job>& batch);
   /// Empty, which the protocol refuses, if there is no memory for it: then another check may come at once.
   Bytes sample_for(Job& check);
@@ -147,8 +147,8 @@ class Batcher {
   /// `due`: as if a due request waited here, not by what does.
   double longest_pass(bool due = false) const;
   double longest_beside(const ComputeThread::Others& others) const;
-  /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long; one request of more
-  /// has a pass of its own.
+  /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long or too large for
+  /// memory; one request of more has a pass of its own.
   std::size_t most_queries(double longest) const;
   /// Whether a request that its own pass would make late is let in all the same. It can wait for `left`
   /// seconds.
@@ -165,7 +165,9 @@ class Batcher {
   void hand_on(Job& job, double longest) noexcept;
   /// Moves the jobs marked `leaves` to the end of `to`, in order. Loses none when memory runs out.
   void move_marked(std::vector<Job>& to, double longest);
-  void mark_batch(double longest, bool early, ByteLease& memory);
+  void mark_batch(double longest, bool early);
+  /// Whether a pass of so many queries has memory. One of the largest request always has.
+  bool has_memory(const AnyServer& server, std::size_t queries) const;
 
   const QueueOptions limits_;
   const LogSink log_;
@@ -175,6 +177,7 @@ class Batcher {
   std::deque<Job> queue_;
   std::unordered_map<std::string, Share> shares_;  ///< of the queue, by client; none is empty
   std::size_t queued_queries_ = 0;
+  std::size_t most_in_memory_ = limits_.batch_max;  ///< queries of a pass, by the server of the last request
   Ticket next_ticket_ = 1;
   PassCost cost_;
   Clock::time_point learned_, learned_few_;  ///< when a pass last did, and one of a few queries

@@ -97,10 +97,6 @@ class ByteLease {
     held_ = size;
     return true;
   }
-  /// As resize(), if at least as much stays free.
-  bool resize_sparingly(std::size_t size) noexcept {
-    return (budget_ == nullptr || size <= (budget_->free() + held_) / 2) && resize(size);
-  }
 
  private:
   std::shared_ptr<ByteBudget> budget_;

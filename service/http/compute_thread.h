@@ -139,6 +139,10 @@ class ComputeThread {
   /// The pass that `seat` begins now is predicted to take so long. On this thread, from within the pass.
   void note_pass(Seat& seat, double seconds) noexcept;
 
+  /// What a pass may take of memory, in bytes, with what its database takes.
+  void set_pass_bytes(std::size_t bytes) noexcept { pass_bytes_ = bytes; }
+  std::size_t pass_bytes() const noexcept { return pass_bytes_; }
+
   Clock::time_point now() const { return clock_ ? clock_() : Clock::now(); }
   /// Runs the pass whose turn it is. Without one: false, and `next` is when one will be ready, if known.
   bool step(std::optional<Clock::time_point>& next) noexcept;
@@ -159,6 +163,7 @@ class ComputeThread {
   bool goes_before(Clock::time_point due_since, double pass, double early_pass) const;
 
   const std::function<Clock::time_point()> clock_;  ///< null: the machine's
+  std::atomic<std::size_t> pass_bytes_{std::numeric_limits<std::size_t>::max()};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   /// Those that wait, those that have had more than their share, and some that are gone.

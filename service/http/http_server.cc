@@ -165,7 +165,8 @@ struct HttpServer::Impl {
         timer(loops[0].io) {
     for (auto& database : hosted) {
       const auto& server = *database.server;
-      host.reserve(server);  // an empty budget has room, as check_server() saw
+      // An empty budget has room, as check_server() saw.
+      compute.set_pass_bytes(*host.reserve(server, database.queue.batch_max));
       databases.push_back(std::make_unique<Hosted>(std::move(database), host.log, compute));
       host.databases.push_back(databases.back().get());
     }
@@ -411,7 +412,7 @@ struct HttpServer::Impl {
                     {"databases", static_cast<double>(databases.size())},
                     {"protocol", static_cast<double>(server->protocol())},
                     {"max_request_bytes", static_cast<double>(server->max_request_bytes())},
-                    {"pass_bytes", static_cast<double>(bytes_for_passes(*server))}}};
+                    {"pass_bytes", static_cast<double>(compute.pass_bytes())}}};
     for (const auto& limit : limits()) event.numbers.push_back(logged(limit, o));
     return event;
   }
@@ -476,7 +477,7 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
                                                              std::string_view database, Bytes manifest) {
   if (!next) return invalid("there is no protocol server to serve");
   PIRX_ASSIGN(auto* hosted, impl_->find(database));
-  const auto pass_bytes = std::max(impl_->host.pass_bytes(), bytes_for_passes(*next));
+  const auto pass_bytes = std::max(impl_->host.least_pass_bytes(), bytes_for_passes(*next));
   PIRX_TRY(check_server(impl_->host.options, *next, pass_bytes));
   for (const auto& other : impl_->databases) {
     if (other.get() != hosted) {
@@ -485,10 +486,12 @@ Result<std::shared_ptr<const AnyServer>> HttpServer::replace(std::shared_ptr<con
   }
   try {
     auto parameters = next->parameters();
-    if (!impl_->host.reserve(*next)) {
+    const auto reserved = impl_->host.reserve(*next, hosted->batcher().batch_max());
+    if (!reserved) {
       return fail(ErrorCode::kResourceExhausted,
                   "requests hold the memory that passes over the new database need: try again later");
     }
+    impl_->compute.set_pass_bytes(*reserved);
     return hosted->replace(std::move(next), std::move(parameters), std::move(manifest))->server;
   } catch (const std::exception& error) {
     return fail(ErrorCode::kResourceExhausted, std::string("cannot change the server: ") + error.what());

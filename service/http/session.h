@@ -96,16 +96,26 @@ struct SessionHost {
     return std::any_of(databases.begin(), databases.end(),
                        [](const auto* one) { return one->sound() != false; });
   }
-  /// Sets bytes aside for the passes of a server that is to serve, and for small requests. False when
-  /// requests hold them. There is one pass at a time, so that the largest counts.
-  bool reserve(const AnyServer& server) {
+  /// Sets bytes aside for the passes of a server that is to serve: as many as its largest request needs, or
+  /// all that a full batch needs as far as that leaves requests half of what is not necessary. Gives back how
+  /// many, or nothing when requests hold them. There is one pass at a time, so that the largest counts.
+  std::optional<std::size_t> reserve(const AnyServer& server, std::size_t batch_max) {
     const std::lock_guard lock(mutex);
     budget.keep_small(small_request_bytes(server));
-    return pass.resize(std::max(pass.held(), bytes_for_passes(server)));
-  }
-  std::size_t pass_bytes() {
-    const std::lock_guard lock(mutex);
+    const auto least = std::max(least_pass, bytes_for_passes(server)),
+               others = std::max(least_requests, bytes_for_requests(server)),
+               full =
+                   std::max(full_pass, saturated_add(server.pass_bytes(), server.working_bytes(batch_max))),
+               spare = budget.limit() - std::min(budget.limit(), saturated_add(least, others));
+    if (!pass.resize(std::min(std::max(least, full), least + spare / 2)) && !pass.resize(least)) return {};
+    least_pass = least;
+    least_requests = others;
+    full_pass = full;
     return pass.held();
+  }
+  std::size_t least_pass_bytes() {
+    const std::lock_guard lock(mutex);
+    return least_pass;
   }
   std::shared_ptr<const std::vector<StaticFile>> files_now() {
     const std::lock_guard lock(mutex);
@@ -135,6 +145,7 @@ struct SessionHost {
   std::mutex mutex;
   std::shared_ptr<const std::vector<StaticFile>> files;  ///< under mutex, like the next ones; may be null
   ByteLease pass{budget};
+  std::size_t least_pass = 0, full_pass = 0, least_requests = 0;
   std::unordered_map<Session*, std::weak_ptr<Session>> sessions;
 };
 

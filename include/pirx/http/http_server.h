@@ -29,8 +29,8 @@ struct QueueOptions {
   std::size_t batch_max = 256;  ///< queries in a batch
 };
 
-/// The memory that is set aside for passes of this server: the largest request can always be computed. A pass
-/// of more queries takes up to half of what is free.
+/// The least memory that is set aside for passes of this server: the largest request can always be computed.
+/// For passes of more queries a server sets aside up to half of what else its requests could have.
 inline std::size_t bytes_for_passes(const AnyServer& server) noexcept {
   return static_cast<std::size_t>(
       saturated_add(server.pass_bytes(), server.working_bytes(server.max_queries())));
