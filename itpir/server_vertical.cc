@@ -54,7 +54,8 @@ class VerticalServer final : public AnyServer {
   std::size_t max_queries() const noexcept override { return max_queries_; }
   /// What one bucket takes at a time, and all replies twice: as they come, and joined.
   std::size_t working_bytes(std::size_t queries) const noexcept override {
-    return saturated_add(saturated_mul(queries, 2 * m() * reply_each_),
+    // A bucket's requests at a time, and replies of all.
+    return saturated_add(saturated_mul(queries, 2 * m() * reply_each_ + each_),
                          buckets_.front()->working_bytes(queries));
   }
 

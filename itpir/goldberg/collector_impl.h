@@ -240,7 +240,7 @@ class GoldbergCollector : public ReplyCollector {
     }
     const std::string split = "replies to one query agree, and those to another do not";
     if (!records && contradicted) return settle(split);
-    if (!records && (records.error().code() != ErrorCode::kDataLoss || (cut && !options_.read_checks))) {
+    if (!records && records.error().code() != ErrorCode::kDataLoss) {
       return tl::unexpected(std::move(records.error()));
     }
     if (!records && agreeing == needed()) {

@@ -366,6 +366,23 @@ TEST(Stale, HalfOfTheServersAreAmbiguous) {
   EXPECT_EQ(refused.error().code(), ErrorCode::kUndecodable);
 }
 
+/// Or whoever reads it takes a sound database for a damaged one.
+TEST(Check, WhatCannotBeReadIsALieOrACorruptDatabase) {
+  auto engine = pirx::testing::seeded_engine(462);
+  const Deployment<gf2e::Gf2_8> deployment({}, {14, 9, 2, true, false}, 4, 1, engine);
+  const std::vector<std::uint64_t> wanted{5};
+  const auto exchange = deployment.exchange(wanted, engine);
+  DecodeOptions options;
+  options.read = [](std::size_t, std::span<const Bytes>) -> Result<Records> {
+    return fail(ErrorCode::kDataLoss, "no record is so long");
+  };
+  const auto decode = [&](std::size_t servers) {
+    return deployment.decode(wanted, exchange.replies, range(servers), exchange.blinding, options);
+  };
+  expect_error(decode(2), ErrorCode::kUndecodable, "one of them lied");
+  expect_error(decode(4), ErrorCode::kDataLoss, "servers lied");
+}
+
 TEST(Check, RefusesAnAnswerThatAllServersGive) {
   auto engine = pirx::testing::seeded_engine(461);
   const Deployment<gf2e::Gf2_8> deployment({}, {14, 9, 2, true, false}, 4, 1, engine);
