@@ -1132,10 +1132,10 @@ TEST(Digests, OfTwoRecordsForAKeyAreAmbiguousThoughAnotherIsMissing) {
         Case{true, kJunk, kJunk, none}, Case{false, kJunk, kJunk, ""}, Case{true, kTruth, kForged, ""}}) {
     DecodeOptions options;
     options.read_checks = true;
-    options.read = [&, missing = missing](std::size_t from, std::span<const Bytes> found) -> Result<Records> {
+    options.read = [&, absent = missing](std::size_t from, std::span<const Bytes> found) -> Result<Records> {
       Records records(found.size());
       for (std::size_t i = 0; i < found.size(); ++i) {
-        const bool exists = from + i == 0 || !missing;
+        const bool exists = from + i == 0 || !absent;
         if ((exists && found[i] == made(from + i, kTruth)) || found[i] == made(from + i, kForged)) {
           records[i] = found[i];
         }
