@@ -122,7 +122,8 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   const auto is_awaited = [&] { return queue_.size() == 1 || queued_queries_ >= most_queries(longest); };
   if (const auto admitted = admit(caller, queries, longest); !admitted) {
     const bool wake = takes_too_long(queries, longest) &&
-                      check(std::move(server), lease.of_whole(), caller.client, longest) && is_awaited();
+                      check(std::move(server), lease.of_whole(), caller.client + " (refused)", longest) &&
+                      is_awaited();
     lock.unlock();
     if (wake) compute_.notify();
     return tl::unexpected(admitted.error());
@@ -312,12 +313,10 @@ std::size_t Batcher::size_of_check() const {
   return std::max(kFew, most_queries(kChecked * longest_beside({})));
 }
 
-bool Batcher::check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& client,
+bool Batcher::check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& payer,
                     double longest) {
   const auto now = compute_.now();
   if (checking_ || now < checked_ + kDoubt) return false;
-  // What it takes is not taken from the time of the requests of whoever was refused.
-  const std::string payer = client + " (refused)";
   const auto tags = compute_.next_tags(payer);
   if (checked_ != Clock::time_point::min() && tags.due > compute_.virtual_time()) return false;
   const auto at = std::find_if(queue_.begin(), queue_.end(), std::mem_fn(&Job::check));
@@ -593,10 +592,8 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
   const double expected = cost_.predict(computed);
-  // Where stopped passes left room for no more, the next check is larger, and comes as soon as it is wanted.
-  if (checking_ && (computed >= cost_.room() || seconds < kRight * expected)) {
-    checked_ = Clock::time_point::min();
-  }
+  // Where stopped passes left room for no more, the next check is larger.
+  const bool again = checking_ && (computed >= cost_.room() || seconds < kRight * expected);
   learned_ = compute_.now();
   cost_.learn(computed, seconds);
   if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
@@ -605,6 +602,11 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
     few_trust_ = std::min<Clock::duration>(2 * few_trust_, kMostTrust);
   }
   if (computed <= kFew) learned_few_ = learned_;
+  if (!again) return;
+  checking_ = false;
+  checked_ = Clock::time_point::min();
+  const auto job = std::find_if(batch.begin(), batch.end(), std::mem_fn(&Job::check));
+  check(job->server, job->lease.of_whole(), job->caller.client, longest_pass());
 }
 
 Bytes Batcher::sample_for(Job& check) {

@@ -120,10 +120,11 @@ class Batcher {
   /// is known of passes may be from a time when the machine was slow, and only passes correct it. So the
   /// server makes one of its own, which clients can neither choose nor cancel. As far as is known, it takes
   /// hardly less than the longest pass where nothing else waits: passes of few queries do not show what
-  /// others add. It waits as an early request of the client that was refused, or of the first one if there
-  /// are several, for there is one at a time. Its memory is the server's, as clients may have filled their
+  /// others add. It waits as an early request of `payer`, an account beside that of the client that was
+  /// refused, or of the first one if there are several, for there is one at a time. One that shows something
+  /// else than is known is followed by another. Its memory is the server's, as clients may have filled their
   /// shares: `lease` is empty so far. False: no check was added.
-  bool check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& client,
+  bool check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& payer,
              double longest);
   std::size_t size_of_check() const;  ///< queries, as far as is known
   /// As far as is known, a pass of one request of so many queries would be stopped.

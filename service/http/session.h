@@ -107,7 +107,10 @@ struct SessionHost {
                full =
                    std::max(full_pass, saturated_add(server.pass_bytes(), server.working_bytes(batch_max))),
                spare = budget.limit() - std::min(budget.limit(), saturated_add(least, others));
-    if (!pass.resize(std::min(std::max(least, full), least + spare / 2)) && !pass.resize(least)) return {};
+    if (!pass.resize(std::min(std::max(least, full), least + spare / 2)) &&
+        !pass.resize(std::max(least, pass.held()))) {
+      return {};
+    }
     least_pass = least;
     least_requests = others;
     full_pass = full;

@@ -840,12 +840,11 @@ TEST(Batcher, ChecksMakeRoomAgainAfterStoppedPasses) {
     EXPECT_TRUE(rig.pass());
   }
   rig.server->slower = 1;
+  EXPECT_FALSE(rig.submit(rig.batcher, 20));
   int checks = 0;
-  while (!rig.submit(rig.batcher, 20)) {
-    ASSERT_TRUE(rig.pass());
-    ASSERT_LE(++checks, 6);
-  }
-  EXPECT_GE(checks, 1);
+  while (rig.pass()) ASSERT_LE(++checks, 8);
+  EXPECT_GE(checks, 2);
+  EXPECT_TRUE(rig.submit(rig.batcher, 20)) << "one refusal is enough";
 }
 
 /// Or who is refused could fill its share of memory, so that nothing is ever checked.

@@ -1018,6 +1018,21 @@ TEST(HttpServer, MemoryOfPassesIsSetAside) {
   EXPECT_TRUE(is_status(answer_to(server, query_text(std::string(1 << 20, 'y'))), 200));
 }
 
+/// Or requests that wait take the memory of passes with more queries than a request has.
+TEST(HttpServer, PassesOfManyRequestsHaveHalfOfTheMemoryThatIsLeft) {
+  for (const auto& [each, bytes] : {std::pair(10'000, "722232"), {100, "25600"}}) {
+    auto fake = std::make_shared<FakeServer>();
+    fake->most_queries = 1;
+    fake->max_bytes = 4000;
+    fake->working_per_query = static_cast<std::size_t>(each);
+    auto options = quick_options();
+    options.max_in_flight_bytes = 1'600'000;  // 1,500,000 beside connections; 65,536 for 16 requests
+    RunningServer server(options, fake);
+    EXPECT_TRUE(
+        has(answer_to(server, get_text("/metrics")), std::string("pirx_in_flight_bytes ") + bytes + "\n"));
+  }
+}
+
 /// However small it is, a body takes 64 KiB.
 TEST(HttpServer, MemoryIsForFourteenRequestsOfOneQueryBesideTheLargest) {
   const auto fake = std::make_shared<FakeServer>();
