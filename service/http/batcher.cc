@@ -593,7 +593,8 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (computed == 0) return;
   const double expected = cost_.predict(computed);
   // Where stopped passes left room for no more, the next check is larger.
-  const bool again = checking_ && (computed >= cost_.room() || seconds < kRight * expected);
+  const bool again =
+      checking_ && followed_ < kMostFollow && (computed >= cost_.room() || seconds < kRight * expected);
   learned_ = compute_.now();
   cost_.learn(computed, seconds);
   if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
@@ -602,11 +603,15 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
     few_trust_ = std::min<Clock::duration>(2 * few_trust_, kMostTrust);
   }
   if (computed <= kFew) learned_few_ = learned_;
-  if (!again) return;
+  if (checking_) followed_ = again ? followed_ + 1 : 0;
+  if (!again || stopping_) return;
   checking_ = false;
   checked_ = Clock::time_point::min();
   const auto job = std::find_if(batch.begin(), batch.end(), std::mem_fn(&Job::check));
-  check(job->server, job->lease.of_whole(), job->caller.client, longest_pass());
+  try {
+    check(job->server, job->lease.of_whole(), job->caller.client, longest_pass());
+  } catch (const std::bad_alloc&) {  // then the next refusal brings one
+  }
 }
 
 Bytes Batcher::sample_for(Job& check) {

@@ -187,6 +187,7 @@ class Batcher {
   /// pass takes quite another time than was predicted.
   Clock::duration few_trust_ = kDoubtOfFew;
   Clock::time_point checked_;  ///< when the last check began, unless it showed something else than is known
+  int followed_ = 0;           ///< checks in a row that did
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
@@ -208,6 +209,7 @@ class Batcher {
   static constexpr std::chrono::seconds kMostTrust{480};
   static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
   static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
+  static constexpr int kMostFollow = 10;   ///< checks of a refusal: perhaps they are faster than requests are
   std::size_t computing_ = 0;              ///< queries of the batch that is computed
   bool checking_ = false;                  ///< whether it has a check
   std::vector<Ticket> gone_;               ///< cancelled while a batch is computed, which may be of it

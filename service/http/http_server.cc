@@ -108,11 +108,11 @@ std::size_t connection_bytes(const HttpServerOptions& options) {
 }
 
 /// Whether the limits are large enough for a database, with so many bytes set aside for passes and a part for
-/// connections: for requests, and for four of these.
+/// connections: two for each of the requests of one query.
 Result<void> check_server(const HttpServerOptions& options, const AnyServer& server, std::size_t pass_bytes) {
   const auto limit = options.max_in_flight_bytes;
   auto needed = checked_add(bytes_for_requests(server), pass_bytes);
-  if (needed) needed = checked_add(*needed, 4 * connection_bytes(options));
+  if (needed) needed = checked_add(*needed, 2 * ByteBudget::kSmallOnes * connection_bytes(options));
   if (needed && limit - ByteBudget::slack(limit) >= *needed) return {};
   if (needed) needed = checked_add(*needed, *needed / 15 + 1);  // a sixteenth is for connections
   return invalid(

@@ -209,7 +209,7 @@ inline std::shared_ptr<FakeServer> of_many_queries() {
 
 /// The limit under which requests, replies and computing may take so many bytes; the rest is for connections.
 inline std::size_t with_connections(std::size_t bytes, std::size_t small = 4096) {
-  bytes += (48 << 10) + ByteBudget::kSmallOnes * small;  // those that bring two requests, and small requests
+  bytes += ByteBudget::kSmallOnes * ((24 << 10) + small);  // with two connections for each small request
   return bytes + bytes / 15 + 1;
 }
 
