@@ -209,7 +209,7 @@ class Batcher {
   static constexpr std::chrono::seconds kMostTrust{480};
   static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
   static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
-  static constexpr int kMostFollow = 10;   ///< checks of a refusal: perhaps they are faster than requests are
+  static constexpr int kMostFollow = 20;   ///< checks of a refusal: perhaps they are faster than requests are
   std::size_t computing_ = 0;              ///< queries of the batch that is computed
   bool checking_ = false;                  ///< whether it has a check
   std::vector<Ticket> gone_;               ///< cancelled while a batch is computed, which may be of it
