@@ -22,8 +22,8 @@ bool ByteBudget::take(std::size_t count, std::size_t held) noexcept {
     const auto room = whole_->free() + held, mine = used + (beside ? others->used() : 0);
     if (mine > room || count > room - mine) return false;
     const std::size_t small = whole_->small_, left = room - held - std::min(count, room - held);
-    if (left < std::min(mine + count, kSmallOnes * small) && (used > held || held + count > small))
-      return false;
+    const bool first_small = used == held && held + count <= small;
+    if (!first_small && left < std::min(mine + count, kSmallOnes * small)) return false;
   }
   do {
     if (count > limit_ - used) return false;

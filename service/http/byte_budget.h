@@ -36,10 +36,10 @@ class ByteBudget {
   std::size_t used() const noexcept { return used_; }
   /// A limit's part that may lie unused in the heap, and that is for connections only: a sixteenth.
   static constexpr std::size_t slack(std::size_t limit) noexcept { return limit / 16; }
-  /// Leases of up to so many bytes, or as it was if that is more, are small. Of what so many small ones take,
-  /// a client gets no more than it leaves, but for a first small lease: after four greedy clients there is
-  /// one left.
+  /// While less is free than kSmallOnes small leases take, a client is granted no more than stays free after
+  /// it. So four greedy clients leave room for one small lease, which a client that has none always gets.
   static constexpr std::size_t kSmallOnes = 14;
+  /// Leases of up to so many bytes are small. A call with less than an earlier one changes nothing.
   void keep_small(std::size_t bytes) noexcept { small_ = std::max(small_.load(), bytes); }
 
  private:

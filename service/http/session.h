@@ -96,9 +96,10 @@ struct SessionHost {
     return std::any_of(databases.begin(), databases.end(),
                        [](const auto* one) { return one->sound() != false; });
   }
-  /// Sets bytes aside for the passes of a server that is to serve: as many as its largest request needs, or
-  /// all that a full batch needs as far as that leaves requests half of what is not necessary. Gives back how
-  /// many, or nothing when requests hold them. There is one pass at a time, so that the largest counts.
+  /// Sets memory aside for the passes of a server that is to serve: what its largest request needs, and for
+  /// full batches up to half of what neither that nor bytes_for_requests() needs. There is one pass at a
+  /// time, so that the database with the largest counts. Gives back how many bytes, or nothing when requests
+  /// hold what the largest one needs.
   std::optional<std::size_t> reserve(const AnyServer& server, std::size_t batch_max) {
     const std::lock_guard lock(mutex);
     budget.keep_small(small_request_bytes(server));
