@@ -57,7 +57,6 @@ Batcher::Batcher(const QueueOptions& limits, LogSink log, Metrics& metrics, Comp
       metrics_(metrics),
       learned_(compute.now()),
       learned_few_(learned_),
-      checked_(learned_ - kDoubt),
       last_arrival_(compute.now() - std::chrono::minutes(1)),
       compute_(compute),
       seat_(compute_.add(*this)) {}
@@ -121,11 +120,6 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
   // The thread waits for a first request, or for enough of them.
   const auto is_awaited = [&] { return queue_.size() == 1 || queued_queries_ >= most_queries(longest); };
   if (const auto admitted = admit(caller, queries, longest); !admitted) {
-    const bool wake = takes_too_long(queries, longest) &&
-                      check(std::move(server), lease.of_whole(), caller.client + " (refused)", longest) &&
-                      is_awaited();
-    lock.unlock();
-    if (wake) compute_.notify();
     return tl::unexpected(admitted.error());
   }
   const auto ticket = next_ticket_++;
@@ -136,7 +130,8 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
            .queries = queries,
            .lease = std::move(lease),
            .done = std::move(done),
-           .caller = std::move(caller)},
+           .caller = std::move(caller),
+           .tried = takes_too_long(queries, longest)},
           longest);
   std::optional<Job> evicted;
   if (full) evicted = take(loser);
@@ -193,7 +188,7 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
 
 void Batcher::enqueue(Job job, double longest) {
   // May fail for lack of memory, before anything has changed but an empty share.
-  job.client = compute_.client(job.caller.client, !job.check);
+  job.client = compute_.client(job.caller.client);
   auto& share = shares_[job.caller.client];
   job.arrival = compute_.now();
   job.price = price_of(share.queries, job.queries, longest);
@@ -201,7 +196,6 @@ void Batcher::enqueue(Job job, double longest) {
   queue_.push_back(std::move(job));
   auto& last = queue_.back();
   last.tags = compute_.enter(*last.client, last.price);
-  if (last.check) last.tags.due = ComputeThread::kNever;
   ++share.requests;
   share.queries += last.queries;
   queued_queries_ += last.queries;
@@ -276,17 +270,9 @@ double Batcher::seconds_of(std::size_t queries, double longest) const {
   return static_cast<double>(full) * seconds_of_pass(most, longest) + seconds_of_pass(rest, longest);
 }
 
-double Batcher::time_of_passes() const {
-  return kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
-}
-
 double Batcher::longest_pass(bool due) const {
-  return longest_beside(compute_.others_that_compute(*seat_, due));
-}
-
-double Batcher::longest_beside(const ComputeThread::Others& others) const {
-  const double time = time_of_passes();
-  const auto [waiting, seconds, busy] = others;
+  const double time = kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
+  const auto [waiting, seconds, busy] = compute_.others_that_compute(*seat_, due);
   const double even = time / static_cast<double>(2 + waiting);
   const double left = (time - seconds) / (2 + std::min(1.0, busy));
   return std::max({even, left, kHardlyMore * cost_.predict(kFew)});
@@ -309,33 +295,9 @@ bool Batcher::takes_too_long(std::size_t queries, double longest) const {
   return queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
 }
 
-std::size_t Batcher::size_of_check() const {
-  return std::max(kFew, most_queries(kChecked * longest_beside({})));
-}
-
-bool Batcher::check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& payer,
-                    double longest) {
-  const auto now = compute_.now();
-  if (checking_ || now < checked_ + kDoubt) return false;
-  const auto tags = compute_.next_tags(payer);
-  if (checked_ != Clock::time_point::min() && tags.due > compute_.virtual_time()) return false;
-  const auto at = std::find_if(queue_.begin(), queue_.end(), std::mem_fn(&Job::check));
-  if (at != queue_.end()) {
-    if (rank_of(*at, 0).order <= tags.early) return false;
-    const Job later = take(static_cast<std::size_t>(at - queue_.begin()));
-    compute_.settle(*later.client, later.tags, later.price, 0);
-  } else if (queue_.size() >= limits_.max_queued_requests) {
-    return false;
-  }
-  const auto queries = std::min(server->max_queries(), size_of_check());
-  enqueue({.ticket = next_ticket_++,
-           .server = std::move(server),
-           .queries = queries,
-           .lease = std::move(lease),
-           .caller = {payer},
-           .check = true},
-          longest);
-  return true;
+bool Batcher::is_doubtful(std::size_t queries, double longest) const {
+  return queries < stopped_.queries || longest > kOverrun * stopped_.seconds ||
+         compute_.now() >= stopped_.at + kDoubt;
 }
 
 bool Batcher::is_tried(std::size_t queries, double left) {
@@ -395,7 +357,8 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  if (takes_too_long(queries, longest)) return fail(ErrorCode::kResourceExhausted, kTooMany);
+  if (takes_too_long(queries, longest) && !(due && is_doubtful(queries, longest)))
+    return fail(ErrorCode::kResourceExhausted, kTooMany);
   if (before <= wait && end <= useful.count()) return {};
   if (left.count() > 0 && is_tried(queries, left.count())) return {};
   return fail(ErrorCode::kResourceExhausted,
@@ -543,11 +506,8 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
   computing_since_ = compute_.now();
-  checking_ = std::any_of(batch.begin(), batch.end(), std::mem_fn(&Job::check));
-  const double most =
-      checking_ && batch.size() == 1 ? std::min(longest_beside({}), time_of_passes()) : kOverrun * longest;
-  computing_limit_ = computing_ > kFew || checking_ ? most : kNoLimit;
-  if (checking_) checked_ = computing_since_;
+  const bool tries = std::any_of(batch.begin(), batch.end(), std::mem_fn(&Job::tried));
+  computing_limit_ = computing_ > kFew ? (tries ? 1 : kOverrun) * longest : kNoLimit;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
@@ -556,6 +516,7 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
   cost_.note_stopped(computing_, computing_limit_);
+  stopped_ = {computing_, computing_limit_, compute_.now()};
   if (batch.size() == 1) return;
   // May fail for lack of memory, before anything has changed but empty shares.
   for (const auto& job : batch) shares_[job.caller.client];
@@ -592,9 +553,6 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
   if (slow) computed = first ? std::max<std::size_t>(computed, refused > 0) : computed + refused;
   if (computed == 0) return;
   const double expected = cost_.predict(computed);
-  // Where stopped passes left room for no more, the next check is larger.
-  const bool again =
-      checking_ && followed_ < kMostFollow && (computed >= cost_.room() || seconds < kRight * expected);
   learned_ = compute_.now();
   cost_.learn(computed, seconds);
   if (std::max(seconds, expected) > kSurprise * std::min(seconds, expected)) {
@@ -603,26 +561,6 @@ void Batcher::learn(const std::vector<Job>& batch, const std::vector<Result<Byte
     few_trust_ = std::min<Clock::duration>(2 * few_trust_, kMostTrust);
   }
   if (computed <= kFew) learned_few_ = learned_;
-  if (checking_) followed_ = again ? followed_ + 1 : 0;
-  if (!again || stopping_) return;
-  checking_ = false;
-  checked_ = Clock::time_point::min();
-  const auto job = std::find_if(batch.begin(), batch.end(), std::mem_fn(&Job::check));
-  try {
-    check(job->server, job->lease.of_whole(), job->caller.client, longest_pass());
-  } catch (const std::bad_alloc&) {  // then the next refusal brings one
-  }
-}
-
-Bytes Batcher::sample_for(Job& check) {
-  try {
-    auto sample = check.server->sample_request(check.queries);
-    if (check.lease.resize(sample.size())) return sample;
-  } catch (const std::bad_alloc&) {
-  }
-  const std::lock_guard lock(mutex_);
-  checked_ = Clock::time_point::min();
-  return {};
 }
 
 void Batcher::compute(std::vector<Job>& batch) {
@@ -631,14 +569,8 @@ void Batcher::compute(std::vector<Job>& batch) {
   requests.reserve(batch.size());
   senders.reserve(batch.size());
   std::size_t queries = 0;
-  Bytes sample;  // there is one check at a time
   for (auto& job : batch) {
-    if (job.check) {
-      sample = sample_for(job);
-      requests.emplace_back(sample);
-    } else {
-      requests.emplace_back(job.request);
-    }
+    requests.emplace_back(job.request);
     senders.emplace_back(job.caller.client);
     queries += job.queries;
   }
@@ -674,7 +606,7 @@ void Batcher::compute(std::vector<Job>& batch) {
   if (stopped) put_back(batch);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     auto& job = batch[i];
-    if (!job.check) metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
+    metrics_.queue_seconds.add(std::chrono::duration<double>(start - job.arrival).count());
     job.request = {};
     // The reply stays charged until it is written.
     if (!job.lease.resize(replies[i] ? replies[i]->size() : 0)) {
@@ -722,7 +654,6 @@ void Batcher::pass(bool early) noexcept {
   for (auto& job : batch) finish(job, fail(ErrorCode::kResourceExhausted, {}));
   const std::lock_guard lock(mutex_);
   computing_ = 0;
-  checking_ = false;
 }
 
 }  // namespace pirx::http

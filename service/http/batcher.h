@@ -89,7 +89,7 @@ class Batcher {
     double urgent = 0;  ///< when it was sent, and longer the more it takes; of due ones, the least is next
     ComputeThread::Tags tags{};
     bool leaves = false;  ///< the queue
-    bool check = false;   ///< no request of a client: see check()
+    bool tried = false;   ///< though it seems to take too long: see is_doubtful()
   };
   /// The least is next.
   struct Rank {
@@ -103,8 +103,6 @@ class Batcher {
 
   void next_batch(std::vector<Job>& batch, bool early);
   void compute(std::vector<Job>& batch);
-  /// Empty, which the protocol refuses, if there is no memory for it: then another check may come at once.
-  Bytes sample_for(Job& check);
   void learn(const std::vector<Job>& batch, const std::vector<Result<Bytes>>& replies, double seconds);
   /// After a pass that was stopped: its requests wait again, for smaller ones. Those stay that nobody waits
   /// for any more, and one that was alone.
@@ -116,19 +114,12 @@ class Batcher {
 
   // All under mutex_.
   void enqueue(Job job, double longest);
-  /// Makes the server check what it knows, after it refused a request because that would take too long. What
-  /// is known of passes may be from a time when the machine was slow, and only passes correct it. So the
-  /// server makes one of its own, which clients can neither choose nor cancel. As far as is known, it takes
-  /// hardly less than the longest pass where nothing else waits: passes of few queries do not show what
-  /// others add. It waits as an early request of `payer`, an account beside that of the client that was
-  /// refused, or of the first one if there are several, for there is one at a time. One that shows something
-  /// else than is known is followed by another. Its memory is the server's, as clients may have filled their
-  /// shares: `lease` is empty so far. False: no check was added.
-  bool check(std::shared_ptr<const AnyServer> server, ByteLease lease, const std::string& payer,
-             double longest);
-  std::size_t size_of_check() const;  ///< queries, as far as is known
   /// As far as is known, a pass of one request of so many queries would be stopped.
   bool takes_too_long(std::size_t queries, double longest) const;
+  /// Whether a request that seems to take too long is tried if it is due. What is known may be from a time
+  /// when the machine was slow, and only passes correct it. Its client pays for the pass, which is stopped
+  /// when it has taken `longest`. Not after a pass of no more queries was stopped, for half a minute.
+  bool is_doubtful(std::size_t queries, double longest) const;
   /// Tells compute_ what waits.
   void publish(double longest) noexcept;
   /// Of the batch that is computed.
@@ -140,14 +131,12 @@ class Batcher {
   double urgency(std::size_t queries) const;  ///< of a request that comes now
   /// Of one pass, which takes `longest` seconds at most; as many while nothing is known.
   double seconds_of_pass(std::size_t queries, double longest) const;
-  double time_of_passes() const;  ///< in seconds, of all that a request meets
   /// The seconds that a pass is planned for at most; about as many as one of three queries takes are always
   /// allowed. Clients usually wait as long for an answer as max_queue_time. In half of that a request must
   /// get through the pass that runs, its own, and one of each other database that waits: an equal part for
   /// each of these, or half of what theirs leave, and less the more of the time others computed of late.
   /// `due`: as if a due request waited here, not by what does.
   double longest_pass(bool due = false) const;
-  double longest_beside(const ComputeThread::Others& others) const;
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long or too large for
   /// memory; one request of more has a pass of its own.
   std::size_t most_queries(double longest) const;
@@ -186,8 +175,11 @@ class Batcher {
   /// few has no more. Each that finds them right doubles the time, up to kMostTrust; it begins anew when a
   /// pass takes quite another time than was predicted.
   Clock::duration few_trust_ = kDoubtOfFew;
-  Clock::time_point checked_;  ///< when the last check began, unless it showed something else than is known
-  int followed_ = 0;           ///< checks in a row that did
+  struct {
+    std::size_t queries = 0;
+    double seconds = 0;
+    Clock::time_point at{};
+  } stopped_;                                    ///< the last pass that was
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
@@ -207,12 +199,8 @@ class Batcher {
   std::size_t refused_idle_ = 0;                          ///< where nothing else waited
   static constexpr double kSurprise = 1.5;                ///< times what a pass is predicted to take
   static constexpr std::chrono::seconds kMostTrust{480};
-  static constexpr double kChecked = 0.8;  ///< of the longest pass, so that a right check is not stopped
-  static constexpr double kRight = 0.9;    ///< of what was predicted; what takes less shows it to be wrong
-  static constexpr int kMostFollow = 20;   ///< checks of a refusal: perhaps they are faster than requests are
-  std::size_t computing_ = 0;              ///< queries of the batch that is computed
-  bool checking_ = false;                  ///< whether it has a check
-  std::vector<Ticket> gone_;               ///< cancelled while a batch is computed, which may be of it
+  std::size_t computing_ = 0;  ///< queries of the batch that is computed
+  std::vector<Ticket> gone_;   ///< cancelled while a batch is computed, which may be of it
   Clock::time_point computing_since_;
   double computing_limit_ = kNoLimit;  ///< seconds after which it is stopped
   Clock::time_point last_arrival_;

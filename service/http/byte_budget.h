@@ -78,15 +78,6 @@ class ByteLease {
     if (budget_ != nullptr && held_ > 0) budget_->give(held_);
   }
   std::size_t held() const noexcept { return held_; }
-  /// An empty lease of the whole that this one's budget is a part of. What it takes is not of the client's
-  /// share.
-  ByteLease of_whole() const noexcept {
-    ByteLease lease;
-    if (budget_ != nullptr) {
-      lease.budget_ = {std::shared_ptr<void>(), budget_->whole_ != nullptr ? budget_->whole_ : budget_.get()};
-    }
-    return lease;
-  }
   /// Makes the lease `size` bytes; false, and nothing changed, when the budget does not have them. Without a
   /// budget every size is granted.
   bool resize(std::size_t size) noexcept {

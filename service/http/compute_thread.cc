@@ -71,7 +71,7 @@ void ComputeThread::notify() noexcept {
   changed_.notify_all();
 }
 
-std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& name, bool counted) {
+std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (clients_.size() >= sweep_at_) {
     std::erase_if(clients_, [this](const auto& entry) {
@@ -81,7 +81,7 @@ std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& 
   }
   const auto known = clients_.find(name);
   if (known != clients_.end()) return known->second;
-  return clients_.emplace(name, std::make_shared<Client>(counted)).first->second;
+  return clients_.emplace(name, std::make_shared<Client>()).first->second;
 }
 
 double ComputeThread::virtual_time() const {
@@ -108,7 +108,7 @@ ComputeThread::Tags ComputeThread::tags_of(const Client& client) const {
 ComputeThread::Tags ComputeThread::next_tags(const std::string& client) const {
   const std::lock_guard lock(mutex_);
   const auto known = clients_.find(client);
-  static const Client unknown(true);
+  static const Client unknown;
   return tags_of(known == clients_.end() ? unknown : *known->second);
 }
 
@@ -158,7 +158,7 @@ void ComputeThread::advance_virtual_time() noexcept {
   for (const auto& [name, client] : clients_) {
     const bool waits = client.use_count() > 1;
     waiting_ += waits;
-    active_ += client->counted_ && (waits || client->finish_ > virtual_);
+    active_ += waits || client->finish_ > virtual_;
   }
 }
 

@@ -41,11 +41,9 @@ class ComputeThread {
     double early_finish_ = 0;  ///< the same in the virtual time of early requests
     double waiting_ = 0;       ///< prices of its requests that wait
     double given_back_ = 0;    ///< what it paid and got back, in all
-    const bool counted_;       ///< as one more that has a share
     std::atomic<double> more_{0};
 
    public:
-    explicit Client(bool counted) : counted_(counted) {}
     /// By how many seconds its requests have taken longer than their prices, in all.
     double more() const noexcept { return more_; }
   };
@@ -99,9 +97,8 @@ class ComputeThread {
   /// A queue has changed: it may be ready now, or sooner than it was.
   void notify() noexcept;
 
-  /// The client of that name; whoever has a request of it in a queue keeps this. One that is not `counted` is
-  /// a second account of a client: the shares of others are as large as without it.
-  std::shared_ptr<Client> client(const std::string& name, bool counted = true);
+  /// The client of that name; whoever has a request of it in a queue keeps this.
+  std::shared_ptr<Client> client(const std::string& name);
   double virtual_time() const;
   /// What enter() would give now.
   Tags next_tags(const std::string& client) const;
@@ -169,7 +166,7 @@ class ComputeThread {
   /// Those that wait, those that have had more than their share, and some that are gone.
   std::unordered_map<std::string, std::shared_ptr<Client>> clients_;
   /// When virtual time last advanced: clients that waited; those that waited or had had more than their
-  /// share, and are counted.
+  /// share.
   std::size_t waiting_ = 1, active_ = 1;
   double virtual_ = 0, early_virtual_ = 0;
   Clock::time_point advanced_ = now();
