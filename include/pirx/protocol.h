@@ -95,8 +95,7 @@ class AnyServer {
   /// version.
   virtual Result<std::size_t> admit(ByteSpan request) const = 0;
   /// A request with so many queries, at most max_queries(), whose answers nobody wants: what it takes shows
-  /// how long passes take. May be empty where max_queries() is three at most. Otherwise a server would refuse
-  /// large requests for good after its machine was slow.
+  /// how long passes take. Empty: that is learned from the first requests.
   virtual Bytes sample_request([[maybe_unused]] std::size_t queries) const { return {}; }
   /// What a log says about this server beside its protocol: pairs such as "field" and "gf2_8".
   virtual std::vector<std::pair<std::string, std::string>> facts() const { return {}; }
