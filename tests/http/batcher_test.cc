@@ -1489,6 +1489,21 @@ TEST(ComputeThread, ARequestIsSoonerByWhatIsGivenBackBeforeIt) {
   EXPECT_DOUBLE_EQ(compute.next_tags("one").due, 3);
 }
 
+TEST(ComputeThread, WhoHasHadMoreThanItsShareHasOneThoughItDoesNotWait) {
+  ComputeThread::Clock::time_point time{};
+  ComputeThread compute([&] { return time; });
+  {
+    const auto had = compute.client("had");
+    compute.settle(*had, compute.enter(*had, 9), 9, 9);
+  }
+  const auto waits = compute.client("waits");
+  time += 1s;
+  std::optional<ComputeThread::Clock::time_point> next;
+  compute.step(next);
+  time += 4s;
+  EXPECT_DOUBLE_EQ(compute.virtual_time(), 1.5);
+}
+
 TEST(ComputeThread, QueuesWithEarlyRequestsOnlyCountAsOne) {
   Answers answers;
   Metrics metrics;
