@@ -131,7 +131,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
            .lease = std::move(lease),
            .done = std::move(done),
            .caller = std::move(caller),
-           .tried = takes_too_long(queries, longest)},
+           .tried = takes_too_long(queries, longest) ? std::min(longest, kMostTried) : 0},
           longest);
   std::optional<Job> evicted;
   if (full) evicted = take(loser);
@@ -155,7 +155,7 @@ bool Batcher::cancel(Ticket ticket) {
     return false;
   }
   removed = take(static_cast<std::size_t>(at - queue_.begin()));
-  compute_.settle(*removed->client, removed->tags, removed->price, 0);
+  settle(*removed, 0);
   return true;
 }
 
@@ -196,6 +196,8 @@ void Batcher::enqueue(Job job, double longest) {
   queue_.push_back(std::move(job));
   auto& last = queue_.back();
   last.tags = compute_.enter(*last.client, last.price);
+  compute_.waste(*last.client, last.tried);
+  if (last.tried > 0) last.tags.due = ComputeThread::kNever;
   ++share.requests;
   share.queries += last.queries;
   queued_queries_ += last.queries;
@@ -295,9 +297,11 @@ bool Batcher::takes_too_long(std::size_t queries, double longest) const {
   return queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
 }
 
-bool Batcher::is_doubtful(std::size_t queries, double longest) const {
-  return queries < stopped_.queries || longest > kOverrun * stopped_.seconds ||
-         compute_.now() >= stopped_.at + kDoubt;
+bool Batcher::is_doubtful(const std::string& client, std::size_t queries, double longest) const {
+  const bool fewer = queries < stopped_.queries;
+  const bool longer = kOverrun * stopped_.seconds < longest;
+  if (!fewer && !longer && compute_.now() < stopped_.at + kDoubt) return false;
+  return compute_.may_waste(client);
 }
 
 bool Batcher::is_tried(std::size_t queries, double left) {
@@ -314,7 +318,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   const auto most = most_queries(longest);
   const auto tags = compute_.next_tags(caller.client);
   const double time = compute_.virtual_time();
-  const bool due = tags.due <= time;
+  const bool tried = takes_too_long(queries, longest), due = tags.due <= time && !tried;
   const Rank rank{!due, due ? urgency(queries) : tags.early};
   std::vector<std::pair<Rank, std::size_t>> ahead;
   std::size_t alike = queries;  // with those that come after it
@@ -357,7 +361,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  if (takes_too_long(queries, longest) && !(due && is_doubtful(queries, longest)))
+  if (tried && !is_doubtful(caller.client, queries, longest))
     return fail(ErrorCode::kResourceExhausted, kTooMany);
   if (before <= wait && end <= useful.count()) return {};
   if (left.count() > 0 && is_tried(queries, left.count())) return {};
@@ -506,7 +510,7 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
   computing_since_ = compute_.now();
-  const bool tries = std::any_of(batch.begin(), batch.end(), std::mem_fn(&Job::tried));
+  const bool tries = std::any_of(batch.begin(), batch.end(), [](const Job& job) { return job.tried > 0; });
   computing_limit_ = computing_ > kFew ? (tries ? 1 : kOverrun) * longest : kNoLimit;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
@@ -629,13 +633,22 @@ void Batcher::charge(std::vector<Job>& batch, double seconds, bool stopped) {
     const double alone = cost_.predict(asked);
     const double of_pass = asked < computing_ && alone < all ? alone / all : 1;
     const double part = seconds * of_pass * static_cast<double>(job.queries) / static_cast<double>(asked);
-    const double price = stopped ? 0 : std::exchange(job.price, 0);
-    compute_.settle(*job.client, job.tags, price, part);
+    if (stopped) {
+      compute_.settle(*job.client, job.tags, 0, part);
+      job.tried = 0;  // wasted
+    } else {
+      settle(job, part);
+    }
   }
 }
 
+void Batcher::settle(Job& job, double seconds) noexcept {
+  compute_.settle(*job.client, job.tags, std::exchange(job.price, 0), seconds);
+  compute_.waste(*job.client, -std::exchange(job.tried, 0));
+}
+
 void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {
-  compute_.settle(*job.client, job.tags, std::exchange(job.price, 0), 0);
+  settle(job, 0);
   try {
     const auto done = std::exchange(job.done, nullptr);
     if (done) done(std::move(reply), std::move(job.lease));

@@ -89,7 +89,7 @@ class Batcher {
     double urgent = 0;  ///< when it was sent, and longer the more it takes; of due ones, the least is next
     ComputeThread::Tags tags{};
     bool leaves = false;  ///< the queue
-    bool tried = false;   ///< though it seems to take too long: see is_doubtful()
+    double tried = 0;     ///< seconds that it may waste, as it seems to take too long: see is_doubtful()
   };
   /// The least is next.
   struct Rank {
@@ -110,16 +110,19 @@ class Batcher {
   /// Each client pays for what its requests would have taken without those of others, each of them its part:
   /// if one paid for all, those that wait would come later than new ones.
   void charge(std::vector<Job>& batch, double seconds, bool stopped);
+  /// Its client has had so much for it, and pays no more.
+  void settle(Job& job, double seconds) noexcept;
   void finish(Job& job, Result<Bytes> reply) noexcept;
 
   // All under mutex_.
   void enqueue(Job job, double longest);
   /// As far as is known, a pass of one request of so many queries would be stopped.
   bool takes_too_long(std::size_t queries, double longest) const;
-  /// Whether a request that seems to take too long is tried if it is due. What is known may be from a time
-  /// when the machine was slow, and only passes correct it. Its client pays for the pass, which is stopped
-  /// when it has taken `longest`. Not after a pass of no more queries was stopped, for half a minute.
-  bool is_doubtful(std::size_t queries, double longest) const;
+  /// Whether a request that seems to take too long is tried all the same. What is known may be from a time
+  /// when the machine was slow, and only passes correct it. Not after a pass of no more queries was stopped,
+  /// for half a minute, nor while its client still pays for one that was stopped or has not been computed.
+  /// What is tried is early, as it may be in vain, and its pass is stopped when it has taken `longest`.
+  bool is_doubtful(const std::string& client, std::size_t queries, double longest) const;
   /// Tells compute_ what waits.
   void publish(double longest) noexcept;
   /// Of the batch that is computed.
@@ -189,6 +192,7 @@ class Batcher {
   static constexpr double kUnknown = 0.5;  ///< seconds
   /// Small requests go before larger ones that came before them by so many times what those take.
   static constexpr double kPatience = 2;
+  static constexpr double kMostTried = 10;     ///< seconds of a try that its client loses if it is stopped
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
   static constexpr double kOverrun = 1.5;      ///< a pass is stopped after so many times what is planned
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried

@@ -75,7 +75,8 @@ std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& 
   const std::lock_guard lock(mutex_);
   if (clients_.size() >= sweep_at_) {
     std::erase_if(clients_, [this](const auto& entry) {
-      return entry.second.use_count() == 1 && entry.second->finish_ <= virtual_;
+      return entry.second.use_count() == 1 && entry.second->finish_ <= virtual_ &&
+             entry.second->wasted_ <= virtual_;
     });
     sweep_at_ = 64 + 2 * clients_.size();
   }
@@ -137,6 +138,19 @@ void ComputeThread::settle(Client& client, const Tags& tags, double price, doubl
       client.given_back_ += back;
     }
   }
+}
+
+void ComputeThread::waste(Client& client, double seconds) noexcept {
+  if (seconds == 0) return;
+  const std::lock_guard lock(mutex_);
+  client.wasted_ = std::max(client.wasted_, virtual_now()) + seconds;
+}
+
+bool ComputeThread::may_waste(const std::string& client) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = clients_.find(client);
+  constexpr double kRounding = 1e-6;
+  return known == clients_.end() || known->second->wasted_ <= virtual_now() + kRounding;
 }
 
 double ComputeThread::first_early(const Client& client) const {

@@ -40,6 +40,7 @@ class ComputeThread {
     double finish_ = 0;        ///< virtual time by which all that it asked is paid for
     double early_finish_ = 0;  ///< the same in the virtual time of early requests
     double waiting_ = 0;       ///< prices of its requests that wait
+    double wasted_ = 0;        ///< virtual time by which what it wasted is paid for
     double given_back_ = 0;    ///< what it paid and got back, in all
     std::atomic<double> more_{0};
 
@@ -109,6 +110,11 @@ class ComputeThread {
   void settle(Client& client, const Tags& tags, double price, double seconds) noexcept;
   /// The early tag that the first of its waiting requests would have if it came now.
   double first_early(const Client& client) const;
+
+  /// So many seconds for a request will perhaps be wasted; or, if they are less than 0, were not.
+  void waste(Client& client, double seconds) noexcept;
+  /// Whether half of an equal share has paid for what the client wasted.
+  bool may_waste(const std::string& client) const;
 
   void set_queued(Seat& seat, const Queued& queued) noexcept;
   /// A request and what its own queue does before it.
