@@ -299,7 +299,7 @@ bool Batcher::takes_too_long(std::size_t queries, double longest) const {
 
 bool Batcher::is_doubtful(const std::string& client, std::size_t queries, double longest) const {
   const bool fewer = queries < stopped_.queries;
-  const bool longer = kOverrun * stopped_.seconds < longest;
+  const bool longer = kLonger * stopped_.seconds < longest;
   if (!fewer && !longer && compute_.now() < stopped_.at + kDoubt) return false;
   return compute_.may_waste(client);
 }

@@ -192,6 +192,7 @@ class Batcher {
   static constexpr double kUnknown = 0.5;  ///< seconds
   /// Small requests go before larger ones that came before them by so many times what those take.
   static constexpr double kPatience = 2;
+  static constexpr double kLonger = 1.1;       ///< times as long as a stopped pass allows a try at once
   static constexpr double kMostTried = 10;     ///< seconds of a try that its client loses if it is stopped
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
   static constexpr double kOverrun = 1.5;      ///< a pass is stopped after so many times what is planned
