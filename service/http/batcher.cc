@@ -27,7 +27,10 @@ std::chrono::steady_clock::duration duration(double seconds) {
 std::vector<Result<Bytes>> answer_all(const AnyServer& server, std::span<const ByteSpan> requests,
                                       std::span<const std::string_view> senders) {
   const auto all_fail = [&](ErrorCode code, const char* message) {
-    return std::vector<Result<Bytes>>(requests.size(), fail(code, message));
+    std::vector<Result<Bytes>> all;
+    all.reserve(requests.size());
+    while (all.size() < requests.size()) all.emplace_back(fail(code, message));  // a copy must not throw
+    return all;
   };
   try {
     auto replies = server.answer_from(requests, senders);
@@ -297,13 +300,6 @@ bool Batcher::takes_too_long(std::size_t queries, double longest) const {
   return queries > kFew && (cost_.predict(queries) > longest || queries > cost_.room_of_one());
 }
 
-bool Batcher::is_doubtful(const std::string& client, std::size_t queries, double longest) const {
-  const bool fewer = queries < stopped_.queries;
-  const bool longer = kLonger * stopped_.seconds < longest;
-  if (!fewer && !longer && compute_.now() < stopped_.at + kDoubt) return false;
-  return compute_.may_waste(client);
-}
-
 bool Batcher::is_tried(std::size_t queries, double left) {
   const bool idle = queue_.empty() && computing_ == 0 && compute_.others_that_compute(*seat_).wait == 0;
   if (idle && ++refused_idle_ % kProbe == 0) return true;
@@ -361,8 +357,7 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  if (tried && !is_doubtful(caller.client, queries, longest))
-    return fail(ErrorCode::kResourceExhausted, kTooMany);
+  if (tried && !compute_.may_waste(caller.client)) return fail(ErrorCode::kResourceExhausted, kTooMany);
   if (before <= wait && end <= useful.count()) return {};
   if (left.count() > 0 && is_tried(queries, left.count())) return {};
   return fail(ErrorCode::kResourceExhausted,
@@ -520,7 +515,6 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
 void Batcher::put_back(std::vector<Job>& batch) {
   const std::lock_guard lock(mutex_);
   cost_.note_stopped(computing_, computing_limit_);
-  stopped_ = {computing_, computing_limit_, compute_.now()};
   if (batch.size() == 1) return;
   // May fail for lack of memory, before anything has changed but empty shares.
   for (const auto& job : batch) shares_[job.caller.client];

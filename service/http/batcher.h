@@ -89,7 +89,7 @@ class Batcher {
     double urgent = 0;  ///< when it was sent, and longer the more it takes; of due ones, the least is next
     ComputeThread::Tags tags{};
     bool leaves = false;  ///< the queue
-    double tried = 0;     ///< seconds that it may waste, as it seems to take too long: see is_doubtful()
+    double tried = 0;     ///< seconds that it may waste, as it seems to take too long: see takes_too_long()
   };
   /// The least is next.
   struct Rank {
@@ -116,13 +116,11 @@ class Batcher {
 
   // All under mutex_.
   void enqueue(Job job, double longest);
-  /// As far as is known, a pass of one request of so many queries would be stopped.
+  /// As far as is known, a pass of one request of so many queries would be stopped. That may be from a time
+  /// when the machine was slow, and only passes correct it. So such a request is tried all the same, unless
+  /// its client still pays for one that was stopped or has not been computed. It is early, as it may be in
+  /// vain, and its pass is stopped when it has taken `longest`.
   bool takes_too_long(std::size_t queries, double longest) const;
-  /// Whether a request that seems to take too long is tried all the same. What is known may be from a time
-  /// when the machine was slow, and only passes correct it. Not after a pass of no more queries was stopped,
-  /// for half a minute, nor while its client still pays for one that was stopped or has not been computed.
-  /// What is tried is early, as it may be in vain, and its pass is stopped when it has taken `longest`.
-  bool is_doubtful(const std::string& client, std::size_t queries, double longest) const;
   /// Tells compute_ what waits.
   void publish(double longest) noexcept;
   /// Of the batch that is computed.
@@ -178,11 +176,6 @@ class Batcher {
   /// few has no more. Each that finds them right doubles the time, up to kMostTrust; it begins anew when a
   /// pass takes quite another time than was predicted.
   Clock::duration few_trust_ = kDoubtOfFew;
-  struct {
-    std::size_t queries = 0;
-    double seconds = 0;
-    Clock::time_point at{};
-  } stopped_;                                    ///< the last pass that was
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
   static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
@@ -192,7 +185,6 @@ class Batcher {
   static constexpr double kUnknown = 0.5;  ///< seconds
   /// Small requests go before larger ones that came before them by so many times what those take.
   static constexpr double kPatience = 2;
-  static constexpr double kLonger = 1.1;       ///< times as long as a stopped pass allows a try at once
   static constexpr double kMostTried = 10;     ///< seconds of a try that its client loses if it is stopped
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
   static constexpr double kOverrun = 1.5;      ///< a pass is stopped after so many times what is planned

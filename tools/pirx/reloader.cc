@@ -80,7 +80,11 @@ void Reloader::run() {
       look(asked);
       if (beside_) beside_(asked);
     } catch (const std::exception& error) {
-      refused(Error(ErrorCode::kResourceExhausted, error.what()));
+      stamp_.clear();
+      try {
+        refused(Error(ErrorCode::kResourceExhausted, error.what()));
+      } catch (const std::bad_alloc&) {  // then the next look may have memory to say it
+      }
     }
     lock.lock();
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 namespace pirx::cli {
 
@@ -33,7 +34,7 @@ LogWriter::~LogWriter() {
   }
 }
 
-void LogWriter::write(const http::LogEvent& event) {
+void LogWriter::write(const http::LogEvent& event) noexcept try {
   auto line = line_of(event);
   const std::lock_guard lock(mutex_);
   if (lines_.size() >= kMaxLines) {
@@ -42,6 +43,9 @@ void LogWriter::write(const http::LogEvent& event) {
   }
   lines_.push_back(std::move(line));
   changed_.notify_all();
+} catch (const std::bad_alloc&) {
+  const std::lock_guard lock(mutex_);
+  ++dropped_;
 }
 
 void LogWriter::run() {
@@ -49,15 +53,19 @@ void LogWriter::run() {
   while (true) {
     changed_.wait(lock, [this] { return done_ || !lines_.empty(); });
     if (lines_.empty()) break;
-    std::deque<std::string> lines;
-    lines.swap(lines_);
-    if (dropped_ > 0) {
-      lines.push_back(line_of(
-          {.event = "log_lines_dropped", .text = {}, .numbers = {{"lines", static_cast<double>(dropped_)}}}));
-      dropped_ = 0;
+    written_.clear();
+    written_.swap(lines_);
+    try {
+      if (dropped_ > 0) {
+        written_.push_back(line_of({.event = "log_lines_dropped",
+                                    .text = {},
+                                    .numbers = {{"lines", static_cast<double>(dropped_)}}}));
+        dropped_ = 0;
+      }
+    } catch (const std::bad_alloc&) {  // then after the next lines
     }
     lock.unlock();
-    for (const auto& line : lines) std::fputs(line.c_str(), stderr);
+    for (const auto& line : written_) std::fputs(line.c_str(), stderr);
     lock.lock();
   }
   finished_ = true;

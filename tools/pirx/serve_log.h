@@ -30,7 +30,8 @@ class LogWriter {
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
-  void write(const http::LogEvent& event);
+  /// A line that finds no memory is dropped and counted, too.
+  void write(const http::LogEvent& event) noexcept;
   /// The process's exit code if nobody reads the log's last lines.
   void end_with(int exit_code) noexcept { exit_code_ = exit_code; }
 
@@ -44,6 +45,7 @@ class LogWriter {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> lines_;
+  std::deque<std::string> written_;  ///< by the thread, which makes none: that takes memory
   std::size_t dropped_ = 0;
   bool done_ = false, finished_ = false;
   int exit_code_ = 1 + static_cast<int>(ErrorCode::kResourceExhausted);  ///< of an exception without memory

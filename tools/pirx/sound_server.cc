@@ -4,6 +4,8 @@
 
 #include <sys/resource.h>
 
+#include <chrono>
+#include <new>
 #include <random>
 
 #include "pirx/database/serving.h"
@@ -43,8 +45,11 @@ std::vector<Result<Bytes>> SoundServer::answer_from(std::span<const ByteSpan> re
   if (state_ != State::kDamaged) replies = ForwardingServer::answer_from(requests, senders);
   // Whatever the pass computed before it was known.
   if (!still_sound()) {
-    replies.assign(requests.size(),
-                   fail(ErrorCode::kUnavailable, "this server's database is damaged: use another server"));
+    replies.clear();
+    while (replies.size() < requests.size()) {  // no copies of one, which must not throw
+      replies.emplace_back(
+          fail(ErrorCode::kUnavailable, "this server's database is damaged: use another server"));
+    }
   }
   return replies;
 }
@@ -69,8 +74,16 @@ void SoundServer::run() {
     if (stopping_) return;
     requested_ = false;
     lock.unlock();
-    if (const auto checked = check_all(); !checked) found_damaged(checked.error());
+    bool again = false;
+    try {
+      if (const auto checked = check_all(); !checked) found_damaged(checked.error());
+    } catch (const std::bad_alloc&) {
+      again = true;
+    }
     lock.lock();
+    if (!again) continue;
+    requested_ = true;
+    changed_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_.load(); });
   }
 }
 
