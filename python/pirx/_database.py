@@ -172,7 +172,7 @@ def _pairs(rows: Any, key: Optional[str], values: Sequence[str]) -> Iterator[_Ro
         source = rows.items()
     else:
         try:
-            source = iter(rows)
+            source = _whole(rows) if getattr(getattr(rows, "dtype", None), "kind", "") == "S" else iter(rows)
         except TypeError:
             raise TypeError(f"rows are pairs, records, dicts, a frame or a file, not {type(rows).__name__}") from None
     for number, row in enumerate(source, 1):
@@ -235,10 +235,22 @@ def _bytes(value: Any, number: int) -> bytes:
         raise TypeError(f"row {number}: {error}") from None
 
 
+def _whole(rows: Any) -> Iterable[Any]:
+    """The items of a numpy array of bytes. A short one may have lost zeros at its end."""
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, bytes) and len(row) < rows.dtype.itemsize:
+            raise TypeError(f"row {number} is shorter than {rows.dtype.itemsize} bytes, or ends in zeros, which numpy does not "
+                            "tell apart here: give list(rows), or rows.view('u1').reshape(len(rows), -1) with all bytes")
+        yield row
+
+
 def _plain(value: Any) -> Any:
     """What JSON makes of numpy's numbers and of times."""
     if hasattr(value, "item"):
-        return value.item()
+        plain = value.item()
+        if getattr(getattr(value, "dtype", None), "kind", "") == "M" and not hasattr(plain, "isoformat"):
+            raise TypeError(f"{value} is no time that Python's datetime has: give text")
+        return plain
     if hasattr(value, "isoformat"):
         return value.isoformat()
     raise TypeError(f"a value of type {type(value).__name__} is no JSON: give bytes or str")
