@@ -206,6 +206,13 @@ TEST_F(DeltaFile, ALinkedDatabaseHasOneDelta) {
 }
 
 /// With so long a name the system gives an error where the delta is looked for.
+TEST_F(DeltaFile, OneThatCannotBeReadIsNotTakenForNone) {
+  const auto file = folder / "db.delta";
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_FALSE(Database::open(folder / "db"));
+}
+
 TEST_F(DeltaFile, AnErrorIsNotTakenForNoDelta) {
   const auto path = folder / std::string(252, 'x');
   std::filesystem::rename(folder / "db", path);

@@ -188,6 +188,24 @@ TEST(Update, TruncatingCostsWhatGoes) {
   EXPECT_EQ(as_text(*(*database)->record(2)), "x");
 }
 
+TEST(Update, AKeyThatWasTruncatedIsThatOfItsNewRecord) {
+  const TemporaryFolder folder;
+  const std::vector<Bytes> records{to_bytes("1"), to_bytes("2"), to_bytes("3")};
+  ASSERT_TRUE(good(build(folder / "db", records, {"a", "b", "c"}, {.records_per_row = 1})));
+  auto update = DatabaseUpdate::begin(folder / "db");
+  ASSERT_TRUE(good(update));
+  ASSERT_TRUE(good(update->truncate(1)));
+  ASSERT_TRUE(good(update->append("x", to_bytes("4"))));
+  expect_error(update->set("b", to_bytes("5")), ErrorCode::kOutOfRange, "no record has that key");
+  ASSERT_TRUE(good(update->append("b", to_bytes("6"))));
+  ASSERT_TRUE(good(update->set("b", to_bytes("7"))));
+  ASSERT_TRUE(good(update->commit()));
+  const auto database = pirx::testing::open_verified(folder / "db");
+  ASSERT_TRUE(good(database));
+  EXPECT_EQ(as_text(*(*database)->record(1)), "4");
+  EXPECT_EQ(as_text(*(*database)->record(2)), "7");
+}
+
 // Rows that end with a page, so that the update writes no byte of theirs.
 TEST(Update, TruncatedRowsHaveARightChecksum) {
   const TemporaryFolder folder;
