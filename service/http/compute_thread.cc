@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "batcher.h"
+#include "src/protocol/team.h"
 
 namespace pirx::http {
 namespace {
@@ -342,6 +343,7 @@ bool ComputeThread::step(std::optional<Clock::time_point>& next) noexcept {
 }
 
 void ComputeThread::run() noexcept {
+  start_team();
   for (std::unique_lock lock(mutex_); !stopping_;) {
     woken_ = false;
     lock.unlock();
