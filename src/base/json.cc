@@ -267,24 +267,49 @@ tl::unexpected<Error> Json::other_kind(const char* problem) const {
 }
 
 struct OutJson::Conversion {
-  using To = nlohmann::ordered_json;
+  // No tree of nlohmann's: destroying one takes memory, and ends the process where there is none.
+  std::string& out;
+  int indent;
+  int level = 0;
 
   template <class T>
-  To operator()(const T& value) const {
-    return value;
+  void operator()(const T& value) const {
+    out +=
+        nlohmann::ordered_json(value).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
-  To operator()(const Null&) const { return nullptr; }
-  To operator()(const std::vector<OutJson>& values) const {
-    To list = To::array();
-    for (const auto& one : values) list.push_back(std::visit(*this, one.value_));
-    return list;
+  void operator()(const Null&) const { out += "null"; }
+  void line(int depth) const {
+    if (indent < 0) return;
+    out += '\n';
+    out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(depth), ' ');
   }
-  To operator()(const OutJson::Members& members) const {
-    To object = To::object();
-    for (const auto& [name, one] : members) object.emplace(name, std::visit(*this, one.value_));
-    return object;
+  void operator()(const std::vector<OutJson>& values) const {
+    out += '[';
+    for (const auto& one : values) {
+      if (&one != &values.front()) out += ',';
+      line(level + 1);
+      std::visit(Conversion{out, indent, level + 1}, one.value_);
+    }
+    if (!values.empty()) line(level);
+    out += ']';
   }
-  To operator()(const OutJson& json) const { return std::visit(*this, json.value_); }
+  void operator()(const OutJson::Members& members) const {
+    out += '{';
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const auto& name = members[i].first;
+      if (std::any_of(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(i),
+                      [&](const auto& before) { return before.first == name; })) {
+        continue;
+      }
+      if (i > 0) out += ',';
+      line(level + 1);
+      (*this)(std::string(name));
+      out += indent < 0 ? ":" : ": ";
+      std::visit(Conversion{out, indent, level + 1}, members[i].second.value_);
+    }
+    if (!members.empty()) line(level);
+    out += '}';
+  }
 };
 
 OutJson& OutJson::operator[](std::string_view name) {
@@ -301,8 +326,8 @@ void OutJson::push_back(OutJson value) {
 }
 
 std::string OutJson::dump(int indent) const {
-  const auto json =
-      Conversion()(*this).dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string json;
+  std::visit(Conversion{json, indent}, value_);
   // DEL and U+0080 to U+009F, which JSON leaves as they are and terminals obey.
   std::string text;
   for (std::size_t i = 0; i < json.size(); ++i) {
