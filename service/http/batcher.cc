@@ -199,7 +199,7 @@ void Batcher::enqueue(Job job, double longest) {
   queue_.push_back(std::move(job));
   auto& last = queue_.back();
   last.tags = compute_.enter(*last.client, last.price);
-  compute_.waste(*last.client, last.tried);
+  compute_.waste(*last.client, *seat_, last.tried);
   if (last.tried > 0) last.tags.due = ComputeThread::kNever;
   ++share.requests;
   share.queries += last.queries;
@@ -357,7 +357,8 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  if (tried && !compute_.may_waste(caller.client)) return fail(ErrorCode::kResourceExhausted, kTooMany);
+  if (tried && !compute_.may_waste(caller.client, *seat_))
+    return fail(ErrorCode::kResourceExhausted, kTooMany);
   if (before <= wait && end <= useful.count()) return {};
   if (left.count() > 0 && is_tried(queries, left.count())) return {};
   return fail(ErrorCode::kResourceExhausted,
@@ -638,7 +639,7 @@ void Batcher::charge(std::vector<Job>& batch, double seconds, bool stopped) {
 
 void Batcher::settle(Job& job, double seconds) noexcept {
   compute_.settle(*job.client, job.tags, std::exchange(job.price, 0), seconds);
-  compute_.waste(*job.client, -std::exchange(job.tried, 0));
+  compute_.waste(*job.client, *seat_, -std::exchange(job.tried, 0));
 }
 
 void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <utility>
 
 #include "batcher.h"
@@ -13,7 +14,8 @@
 namespace pirx::http {
 namespace {
 
-constexpr double kBusyTime = 5;  ///< seconds that count as of late
+constexpr double kRounding = 1e-6;  ///< seconds
+constexpr double kBusyTime = 5;     ///< seconds that count as of late
 /// Who takes less than so much of an equal share is always due. With whole shares, four that take all they
 /// can get in turn would be due, too.
 constexpr double kPartOfShare = 0.5;
@@ -76,8 +78,9 @@ std::shared_ptr<ComputeThread::Client> ComputeThread::client(const std::string& 
   const std::lock_guard lock(mutex_);
   if (clients_.size() >= sweep_at_) {
     std::erase_if(clients_, [this](const auto& entry) {
+      pay_for_waste(*entry.second);
       return entry.second.use_count() == 1 && entry.second->finish_ <= virtual_ &&
-             entry.second->wasted_ <= virtual_;
+             entry.second->wasted_.empty();
     });
     sweep_at_ = 64 + 2 * clients_.size();
   }
@@ -141,17 +144,30 @@ void ComputeThread::settle(Client& client, const Tags& tags, double price, doubl
   }
 }
 
-void ComputeThread::waste(Client& client, double seconds) noexcept {
-  if (seconds == 0) return;
-  const std::lock_guard lock(mutex_);
-  client.wasted_ = std::max(client.wasted_, virtual_now()) + seconds;
+void ComputeThread::pay_for_waste(Client& client) const noexcept {
+  const double now = virtual_now(), paid = now - std::exchange(client.wasted_at_, now);
+  const double part = paid / static_cast<double>(std::max<std::size_t>(client.wasted_.size(), 1));
+  for (auto& [seat, seconds] : client.wasted_) seconds -= part;
+  std::erase_if(client.wasted_, [](const auto& one) { return one.second < kRounding; });
 }
 
-bool ComputeThread::may_waste(const std::string& client) const {
+void ComputeThread::waste(Client& client, const Seat& seat, double seconds) noexcept {
+  if (seconds == 0) return;
+  const std::lock_guard lock(mutex_);
+  pay_for_waste(client);
+  try {
+    client.wasted_[&seat] += seconds;
+  } catch (const std::bad_alloc&) {  // then it need not pay
+  }
+  pay_for_waste(client);
+}
+
+bool ComputeThread::may_waste(const std::string& client, const Seat& seat) {
   const std::lock_guard lock(mutex_);
   const auto known = clients_.find(client);
-  constexpr double kRounding = 1e-6;
-  return known == clients_.end() || known->second->wasted_ <= virtual_now() + kRounding;
+  if (known == clients_.end()) return true;
+  pay_for_waste(*known->second);
+  return !known->second->wasted_.contains(&seat);
 }
 
 double ComputeThread::first_early(const Client& client) const {

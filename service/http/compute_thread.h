@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,15 +34,17 @@ class ComputeThread {
  public:
   using Clock = std::chrono::steady_clock;
 
+  class Seat;
   /// A client with requests in some queue, or that has had more than its share.
   class Client {
     friend class ComputeThread;
     // Under mutex_. A price is the seconds that a request is said to take, which its client pays in advance.
-    double finish_ = 0;        ///< virtual time by which all that it asked is paid for
-    double early_finish_ = 0;  ///< the same in the virtual time of early requests
-    double waiting_ = 0;       ///< prices of its requests that wait
-    double wasted_ = 0;        ///< virtual time by which what it wasted is paid for
-    double given_back_ = 0;    ///< what it paid and got back, in all
+    double finish_ = 0;                     ///< virtual time by which all that it asked is paid for
+    double early_finish_ = 0;               ///< the same in the virtual time of early requests
+    double waiting_ = 0;                    ///< prices of its requests that wait
+    std::map<const Seat*, double> wasted_;  ///< seconds at each queue that are not paid for
+    double wasted_at_ = 0;                  ///< by that virtual time
+    double given_back_ = 0;                 ///< what it paid and got back, in all
     std::atomic<double> more_{0};
 
    public:
@@ -112,9 +115,9 @@ class ComputeThread {
   double first_early(const Client& client) const;
 
   /// So many seconds for a request will perhaps be wasted; or, if they are less than 0, were not.
-  void waste(Client& client, double seconds) noexcept;
-  /// Whether half of an equal share has paid for what the client wasted.
-  bool may_waste(const std::string& client) const;
+  void waste(Client& client, const Seat& seat, double seconds) noexcept;
+  /// Whether half of an equal share, an equal part for each queue, has paid for what the client wasted there.
+  bool may_waste(const std::string& client, const Seat& seat);
 
   void set_queued(Seat& seat, const Queued& queued) noexcept;
   /// A request and what its own queue does before it.
@@ -160,6 +163,7 @@ class ComputeThread {
   // Under mutex_.
   void advance_virtual_time() noexcept;
   double virtual_now() const;
+  void pay_for_waste(Client& client) const noexcept;
   Tags tags_of(const Client& client) const;  ///< of a request that comes now
   double busy_of(const Seat& seat) const;
   /// Whether a due pass goes before those that begin with early requests.

@@ -757,6 +757,18 @@ TEST(Batcher, WhatIsTriedAndAnsweredIsNotWasted) {
   }
 }
 
+/// Or who asks one of them for too much now and then could not ask the others again after a slow time.
+TEST(Batcher, WhatIsWastedAtOneDatabaseIsNotWastedAtAnother) {
+  TryRig rig;
+  std::deque<Batcher> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back(rig.limits, LogSink(), rig.metrics, rig.compute).measure(*rig.server);
+  }
+  EXPECT_EQ(rig.ask(200), rig.longest);
+  EXPECT_EQ(rig.ask(200), 0s);
+  for (auto& other : others) EXPECT_TRUE(rig.submit(other, 200)) << "at the same time";
+}
+
 TEST(Batcher, WhatIsCancelledBeforeItIsTriedIsNotWasted) {
   TryRig rig;
   for (int i = 0; i < 5; ++i) {
@@ -787,7 +799,7 @@ TEST(Batcher, TriesOfOneClientTakeHalfOfAShare) {
     while (rig.pass()) tries += rig.took();
   }
   EXPECT_GT(tries, 45s);
-  EXPECT_LT(tries, 65s);  // a twelfth, and one at the beginning
+  EXPECT_LT(tries, 85s);  // a twelfth, and ten at the beginning
 }
 
 TEST(Batcher, ATryMakesRoomAgainAfterStoppedPasses) {

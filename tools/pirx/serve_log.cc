@@ -43,7 +43,7 @@ void LogWriter::write(const http::LogEvent& event) noexcept try {
   }
   lines_.push_back(std::move(line));
   changed_.notify_all();
-} catch (const std::bad_alloc&) {
+} catch (...) {  // no memory
   const std::lock_guard lock(mutex_);
   ++dropped_;
 }
