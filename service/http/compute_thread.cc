@@ -64,6 +64,7 @@ void ComputeThread::remove(const std::shared_ptr<Seat>& seat) noexcept {
   std::unique_lock lock(mutex_);
   seats_.erase(std::remove(seats_.begin(), seats_.end(), seat), seats_.end());
   changed_.wait(lock, [&] { return !picking_ && running_ != seat; });
+  for (const auto& [name, client] : clients_) client->wasted_.erase(seat.get());
 }
 
 void ComputeThread::notify() noexcept {

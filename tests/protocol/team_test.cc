@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/protocol/team.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iterator>
+#include <thread>
+
+#include "src/base/threads.h"
+
+namespace pirx {
+namespace {
+
+std::ptrdiff_t threads_of_this_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+TEST(Team, ItsThreadsAreThereBeforeALoopNeedsThem) {
+  std::thread([] {
+    const auto before = threads_of_this_process();
+    start_team();
+    const auto with = threads_of_this_process();
+    EXPECT_EQ(with, before + thread_count() - 1);
+    const int threads = thread_count();
+    parallel_for(threads, static_cast<std::size_t>(threads), [](std::size_t, std::size_t) {});
+    EXPECT_EQ(threads_of_this_process(), with);
+  }).join();
+}
+
+}  // namespace
+}  // namespace pirx
