@@ -95,6 +95,13 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
         "with independence above 0 all buckets are made at once: they share noise that is kept nowhere");
   }
   PIRX_TRY(check_noise(spec.field, spec.independence));
+  // With one more than there are, 'pirx db update --buckets' would take it for one of them.
+  const std::string one_more = prefix.native() + "." + std::to_string(encoding.servers() + 1);
+  PIRX_ASSIGN(const bool is_left, is_there(one_more));
+  if (is_left && options.only.empty()) {
+    return invalid(printable(one_more) + " exists, and only " + std::to_string(encoding.servers()) +
+                   " buckets are to be made: choose another prefix, or remove it first");
+  }
   // What no server could serve is not encoded either.
   PIRX_TRY(check_message_sizes(spec.field, encoding.rows(plain.geometry().rows()), plain.geometry()));
   std::vector<std::size_t> servers = options.only;

@@ -220,7 +220,9 @@ Result<void> TemporaryFile::commit(const std::filesystem::path& target, Over ove
   path_.clear();
   const std::filesystem::path folder = folder_of(target);
   const Fd folder_fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder_fd || (::fsync(folder_fd.get()) != 0 && errno != EINVAL)) {
+  // Who may write into a folder need not be allowed to read it.
+  const int synced = folder_fd ? ::fsync(folder_fd.get()) : ::syncfs(fd_.get());
+  if (synced != 0 && errno != EINVAL) {
     const Error error = system_error("sync", folder, errno);
     return fail(error.code(), "the file is in place, but a power failure may undo it: " + error.message());
   }

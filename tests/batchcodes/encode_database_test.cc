@@ -170,6 +170,11 @@ TEST(EncodeDatabase, RefusesWhatMakesNoSense) {
     EXPECT_EQ(read_file(folder / "b.2"), precious);
   }
   std::filesystem::remove(folder / "b.2");
+  pirx::testing::write_file(folder / "b.5", to_bytes("of an encoding for five"));
+  expect_error(encode_database(**plain, code, folder / "b"), ErrorCode::kInvalidArgument,
+               "only 4 buckets are to be made");
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"b.5", "db"}));
+  std::filesystem::remove(folder / "b.5");
   ASSERT_TRUE(good(encode_database(**plain, code, folder / "b")));
   const auto bucket = Database::open(folder / "b.1");
   ASSERT_TRUE(good(bucket));

@@ -166,19 +166,28 @@ TEST(Fetch, ClosesEveryConnectionBeforeItDecodes) {
   int judged = 0;
   FetchOptions options;
   options.wait_for_all = true;
-  options.believe = [&](std::span<const std::optional<Bytes>> records) {  // asked while replies are decoded
+  const auto expect_closed = [&servers] {
     for (const auto& server : servers) {
-      ++judged;
       // The connection that asks is the only one.
       EXPECT_TRUE(http::testing::eventually(
           [&] { return http::testing::gauge(server.port(), "pirx_connections") == 1; }));
     }
+  };
+  options.believe = [&](std::span<const std::optional<Bytes>> records) {  // asked while replies are decoded
+    ++judged;
+    expect_closed();
     return records.front() == World::record(17);
+  };
+  std::size_t rounds = 0;
+  options.sending = [&](std::size_t sent, std::size_t) {  // the round before has been decoded
+    rounds = sent + 1;
+    expect_closed();
   };
   auto fetcher = Fetcher::create(deployment);
   ASSERT_TRUE(good(fetcher));
   EXPECT_TRUE(good(fetcher->fetch(std::vector<std::uint64_t>{7}, options)));
   EXPECT_GT(judged, 0);
+  EXPECT_GT(rounds, 1u);
   for (auto& server : servers) server.stop();
   for (auto& thread : threads) thread.join();
 }

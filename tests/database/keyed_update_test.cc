@@ -252,5 +252,16 @@ TEST_F(KeyedUpdateTest, WhatIsRefusedChangesNothing) {
   expect_refused(keys_upto(300), one, ErrorCode::kUnavailable, "another process");
 }
 
+TEST_F(KeyedUpdateTest, OneThatEndsMeanwhileIsNotLost) {
+  ASSERT_TRUE(good(build_keyed(target_, upto(300))));
+  const KeyedChanges first{{key_of(1), to_bytes("first")}}, second{{key_of(2), to_bytes("second")}};
+  const KeyedUpdateOptions meanwhile{.rebuilding = [&](std::uint64_t, double) -> Result<void> {
+    return update_keyed(target_, keys_upto(300), first).map([](const auto&) {});
+  }};
+  expect_error(update_keyed(target_, keys_upto(300), second, meanwhile), ErrorCode::kUnavailable,
+               "has changed since");
+  expect_content(target_, 300, first);
+}
+
 }  // namespace
 }  // namespace pirx::database

@@ -3,6 +3,9 @@
 #include "tools/pirx/reloader.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <array>
 
 #include "database/database_fixture.h"
 
@@ -97,6 +100,18 @@ TEST(Reloader, WhatIsOverwrittenIsSeenThoughTheTimeOfTheFileIsTheSame) {
   while (event.event == "epoch_refused") event = events.next();  // half of it was there
   EXPECT_EQ(event.event, "epoch");
   EXPECT_FALSE(server->still_sound());
+}
+
+TEST(Reloader, WhatIsWrittenTwiceInASecondIsSeenThoughTheFileSystemKnowsNoPartsOfSeconds) {
+  const testing::TemporaryFolder folder;
+  const std::array files{(folder / "db").native()};
+  testing::write_file(files[0], testing::to_bytes("record"));
+  struct stat status {};
+  ASSERT_EQ(::stat(files[0].c_str(), &status), 0);
+  const auto at = [&](std::int64_t seconds) { return stamp_of(files, status.st_ctim.tv_sec + seconds); };
+  EXPECT_EQ(at(0), at(1));
+  EXPECT_NE(at(1), at(2));  // then what has become of it is seen
+  EXPECT_EQ(at(2), at(1000));
 }
 
 TEST(Reloader, OnlyALaterEpochOfTheSameKindFollows) {

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -23,7 +24,8 @@ double epoch_of(const database::Database& database) { return static_cast<double>
 
 }  // namespace
 
-std::string stamp_of(std::span<const std::string> files) {
+std::string stamp_of(std::span<const std::string> files, std::int64_t now) {
+  constexpr std::int64_t kRecent = 2;  // seconds
   std::string text;
   for (const auto& name : files) {
     struct stat status {};
@@ -34,6 +36,7 @@ std::string stamp_of(std::span<const std::string> files) {
           static_cast<long>(status.st_ctim.tv_sec), static_cast<long>(status.st_ctim.tv_nsec)}) {
       text += std::to_string(part) + " ";
     }
+    if (there && now - std::max(status.st_mtim.tv_sec, status.st_ctim.tv_sec) < kRecent) text += "recent ";
   }
   return text;
 }

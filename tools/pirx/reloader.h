@@ -3,6 +3,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <ctime>
 #include <mutex>
 #include <span>
 #include <string>
@@ -14,7 +16,9 @@
 namespace pirx::cli {
 
 /// What tells changed files from the same ones, cheaply. A chmod or a link costs a look at what is there.
-std::string stamp_of(std::span<const std::string> files);
+/// That of a file that has just been written changes once more two seconds later: some file systems know
+/// whole seconds only. `now` is in seconds, as time(2) gives them.
+std::string stamp_of(std::span<const std::string> files, std::int64_t now = std::time(nullptr));
 
 /// Opens and prepares the next epoch on a thread of its own, beside the one that is served, and gives it to
 /// the server. If anything is wrong with it, the server goes on with the old one.
