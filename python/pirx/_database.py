@@ -172,7 +172,7 @@ def _pairs(rows: Any, key: Optional[str], values: Sequence[str]) -> Iterator[_Ro
         source = rows.items()
     else:
         try:
-            source = _whole(rows) if getattr(getattr(rows, "dtype", None), "kind", "") == "S" else iter(rows)
+            source = iter(rows)
         except TypeError:
             raise TypeError(f"rows are pairs, records, dicts, a frame or a file, not {type(rows).__name__}") from None
     for number, row in enumerate(source, 1):
@@ -211,6 +211,9 @@ def _member(row: Mapping[Any, Any], name: str, number: int) -> Any:
 
 def _bytes(value: Any, number: int) -> bytes:
     if isinstance(value, bytes):
+        if hasattr(value, "dtype"):
+            raise TypeError(f"row {number} has an item of a numpy array of bytes, which has lost the zeros at its end if there were "
+                            "any: give bytes, or rows of array.view('u1').reshape(len(array), -1)")
         return value
     if isinstance(value, str):
         return value.encode()
@@ -235,22 +238,13 @@ def _bytes(value: Any, number: int) -> bytes:
         raise TypeError(f"row {number}: {error}") from None
 
 
-def _whole(rows: Any) -> Iterable[Any]:
-    """The items of a numpy array of bytes. A short one may have lost zeros at its end."""
-    for number, row in enumerate(rows, 1):
-        if isinstance(row, bytes) and len(row) < rows.dtype.itemsize:
-            raise TypeError(f"row {number} is shorter than {rows.dtype.itemsize} bytes, or ends in zeros, which numpy does not "
-                            "tell apart here: give list(rows), or rows.view('u1').reshape(len(rows), -1) with all bytes")
-        yield row
-
-
 def _plain(value: Any) -> Any:
     """What JSON makes of numpy's numbers and of times."""
     if hasattr(value, "item"):
         plain = value.item()
-        if getattr(getattr(value, "dtype", None), "kind", "") == "M" and not hasattr(plain, "isoformat"):
+        if getattr(getattr(value, "dtype", None), "kind", "") in ("M", "m") and not hasattr(plain, "isoformat"):
             raise TypeError(f"{value} is no time that Python's datetime has: give text")
         return plain
-    if hasattr(value, "isoformat"):
+    if hasattr(value, "isoformat") and not _missing(value):
         return value.isoformat()
     raise TypeError(f"a value of type {type(value).__name__} is no JSON: give bytes or str")

@@ -312,9 +312,11 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
   // If it is due, others that are go before it and share its pass, and early ones if that hardly makes it
   // longer. If it is early, so do others that are, and passes of due ones come in between.
   const auto most = most_queries(longest);
-  const auto tags = compute_.next_tags(caller.client);
+  auto tags = compute_.next_tags(caller.client);
   const double time = compute_.virtual_time();
-  const bool tried = takes_too_long(queries, longest), due = tags.due <= time && !tried;
+  const bool tried = takes_too_long(queries, longest);
+  if (tried) tags.due = ComputeThread::kNever;
+  const bool due = tags.due <= time;
   const Rank rank{!due, due ? urgency(queries) : tags.early};
   std::vector<std::pair<Rank, std::size_t>> ahead;
   std::size_t alike = queries;  // with those that come after it

@@ -40,7 +40,7 @@ double patience(double pass) { return pass * std::clamp(std::pow(pass / kLongPas
 
 }  // namespace
 
-ComputeThread::ComputeThread() : thread_([this] { run(); }) {}
+ComputeThread::ComputeThread(int threads) : thread_([this, threads] { run(threads); }) {}
 
 ComputeThread::~ComputeThread() {
   {
@@ -359,8 +359,8 @@ bool ComputeThread::step(std::optional<Clock::time_point>& next) noexcept {
   return true;
 }
 
-void ComputeThread::run() noexcept {
-  start_team();
+void ComputeThread::run(int threads) noexcept {
+  start_team(threads);
   for (std::unique_lock lock(mutex_); !stopping_;) {
     woken_ = false;
     lock.unlock();

@@ -87,7 +87,8 @@ class ComputeThread {
     double busy_ = 0;  ///< the part of the time that it computed, of late, when that pass ended
   };
 
-  ComputeThread();
+  /// Its passes have so many threads, which are there before the first one; 0: one a core.
+  explicit ComputeThread(int threads = 0);
   /// Without a thread of its own, for simulations: time is what `now` says, and step() runs the passes.
   explicit ComputeThread(std::function<Clock::time_point()> now) : clock_(std::move(now)) {}
   ComputeThread(const ComputeThread&) = delete;
@@ -158,7 +159,7 @@ class ComputeThread {
     std::shared_ptr<Seat> seat;
     bool early;  ///< whether the pass begins with an early request
   };
-  void run() noexcept;
+  void run(int threads) noexcept;
   Turn pick(std::optional<Clock::time_point>& next);
   // Under mutex_.
   void advance_virtual_time() noexcept;

@@ -162,7 +162,8 @@ struct HttpServer::Impl {
       : host(options, std::move(log)),
         loops(static_cast<std::size_t>(options.io_threads)),
         acceptor(loops[0].io),
-        timer(loops[0].io) {
+        timer(loops[0].io),
+        compute(options.compute_threads) {
     for (auto& database : hosted) {
       const auto& server = *database.server;
       // An empty budget has room, as check_server() saw.

@@ -6,8 +6,8 @@
 
 namespace pirx {
 
-void start_team() {
-  const int threads = thread_count();
+void start_team(int threads) {
+  threads = thread_count(threads);
   parallel_for(threads, static_cast<std::size_t>(threads), [](std::size_t, std::size_t) {});
 }
 

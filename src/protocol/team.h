@@ -4,8 +4,8 @@
 
 namespace pirx {
 
-/// Starts them for the calling thread, which keeps them. Otherwise its first loop does, and OpenMP ends the
-/// process where there is no memory for them by then.
-void start_team();
+/// Starts so many for the calling thread, itself counted, which keeps them; 0: one a core. Otherwise its
+/// first loop does, and OpenMP ends the process where there is no memory for them by then.
+void start_team(int threads);
 
 }  // namespace pirx

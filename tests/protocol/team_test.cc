@@ -17,15 +17,17 @@ std::ptrdiff_t threads_of_this_process() {
 }
 
 TEST(Team, ItsThreadsAreThereBeforeALoopNeedsThem) {
-  std::thread([] {
-    const auto before = threads_of_this_process();
-    start_team();
-    const auto with = threads_of_this_process();
-    EXPECT_EQ(with, before + thread_count() - 1);
-    const int threads = thread_count();
-    parallel_for(threads, static_cast<std::size_t>(threads), [](std::size_t, std::size_t) {});
-    EXPECT_EQ(threads_of_this_process(), with);
-  }).join();
+  for (const int asked : {0, 1, 5}) {
+    const int threads = thread_count(asked);
+    std::thread([asked, threads] {
+      const auto before = threads_of_this_process();
+      start_team(asked);
+      const auto with = threads_of_this_process();
+      EXPECT_EQ(with, before + threads - 1);
+      parallel_for(threads, static_cast<std::size_t>(threads), [](std::size_t, std::size_t) {});
+      EXPECT_EQ(threads_of_this_process(), with);
+    }).join();
+  }
 }
 
 }  // namespace

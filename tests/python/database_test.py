@@ -127,10 +127,18 @@ class Databases(unittest.TestCase):
         def array(kind, char):  # of numpy
             return mock.Mock(["ndim", "dtype", "tobytes"], ndim=1, dtype=mock.Mock(kind=kind, char=char), tobytes=lambda: b"memory")
 
-        class Digests(list):  # an array of numpy
-            dtype = mock.Mock(kind="S", itemsize=2)
+        class Item(bytes):  # of an array of numpy
+            dtype = mock.Mock(kind="S")
 
-        no_time = mock.Mock(["item", "dtype"], dtype=mock.Mock(kind="M"), item=lambda: None)
+        class NaT:  # of pandas
+            isoformat = None
+
+            def __ne__(self, other):
+                return True
+
+        def no_time(kind):  # of numpy
+            return mock.Mock(["item", "dtype"], dtype=mock.Mock(kind=kind), item=lambda: None)
+
         objects = array("O", "O")
         for rows, kind, words in (([], pirx.InvalidArgument, "no rows"), (7, TypeError, "int"), (b"x", TypeError, "not one"),
                                   ([b"x", 7], TypeError, "row 2 is int"), ([("a", "b", "c")], TypeError, "3 members"),
@@ -144,8 +152,12 @@ class Databases(unittest.TestCase):
                                   ([array("f", "g")], TypeError, "row 1 is of an array of"),
                                   ([b"x", mock.Mock(["tobytes", "filled"])], TypeError, "row 2 is of a masked array"),
                                   ([{"a": float("nan")}], TypeError, "row 1: Out of range"),
-                                  ([{"a": no_time}], TypeError, "row 1: .* is no time"),
-                                  (Digests([b"ab", b"c"]), TypeError, "row 2 is shorter than 2 bytes, or ends in zeros"),
+                                  ([{"a": no_time("M")}], TypeError, "row 1: .* is no time"),
+                                  ([{"a": no_time("m")}], TypeError, "row 1: .* is no time"),
+                                  ([{"a": NaT()}], TypeError, "row 1: a value of type NaT"),
+                                  ([b"ab", Item(b"c")], TypeError, "row 2 has an item of a numpy array of bytes"),
+                                  ({"a": b"ab", "b": Item(b"c")}, TypeError, "row 2 has an item of a numpy array"),
+                                  ({Item(b"c"): b"ab"}, TypeError, "row 1 has an item of a numpy array of bytes"),
                                   ([("a", "1"), ("a", "2")], pirx.InvalidArgument, "^line 2 repeats the key")):
             with self.assertRaisesRegex(kind, words):
                 self.build(rows)

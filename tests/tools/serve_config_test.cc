@@ -43,7 +43,7 @@ TEST(ServeConfig, EverythingAtOnce) {
       {"name": "c", "file": "c.pirx", "protocol": "spiral", "set": "s1"}])");
   ASSERT_TRUE(settings) << settings.error().message();
   EXPECT_EQ(settings->http.port, 8123);
-  EXPECT_EQ(settings->threads, 2);
+  EXPECT_EQ(settings->http.compute_threads, 2);
   EXPECT_EQ(settings->watch, std::chrono::seconds(10));
   EXPECT_TRUE(settings->quiet);
   EXPECT_FALSE(settings->http.tls_allow_1_2);

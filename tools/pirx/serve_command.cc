@@ -60,7 +60,8 @@ tl::unexpected<Error> no_threads(const std::string& what) {
 
 /// Serving takes so many at once: every thread that opens or computes has a team of OpenMP's of its own.
 std::size_t threads_needed(const ServeSettings& settings) {
-  const auto team = static_cast<std::size_t>(settings.threads > 0 ? settings.threads : machine_cores());
+  const int asked = settings.http.compute_threads;
+  const auto team = static_cast<std::size_t>(asked > 0 ? asked : machine_cores());
   const auto databases =
       settings.databases.size();  // each has one that opens its next epoch, one that verifies
   const std::size_t others = 4;   // computes, logs, waits for signals, ends the process
@@ -200,7 +201,7 @@ Result<void> serve(const ServeArguments& a, const StartRank& start, std::optiona
   }
   ProgressLog progress(log);
   OpenContext context;
-  context.spec.threads = settings.threads;
+  context.spec.threads = settings.http.compute_threads;
   context.spec.loopback = http::is_loopback(settings.http.address);
   context.spec.progress = std::ref(progress);
   if (rank) context.spec.spread = rank->spread();

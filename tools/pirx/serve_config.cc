@@ -344,7 +344,7 @@ Result<ServeSettings> settle_serve(
                ? 0
                : find_option(kServerOptions, name)->value(text).value_or(0);  // checked when it was read
   };
-  settings.threads = static_cast<int>(number("threads"));
+  settings.http.compute_threads = static_cast<int>(number("threads"));
   settings.watch = std::chrono::microseconds(number("watch"));
   return settings;
 }

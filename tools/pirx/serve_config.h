@@ -49,7 +49,6 @@ struct ServeSettings {
   http::HttpServerOptions http;
   std::string web, web_folder;  ///< of the page in http.files; empty: there is none
   std::vector<Database> databases;
-  int threads = 0;
   std::chrono::microseconds watch{0};
   bool quiet = false;
   std::optional<LogFormat> log_format;  ///< nothing: as log_format_of_stderr() says

@@ -69,6 +69,7 @@ struct HttpServerOptions : QueueOptions {
   Authenticate authenticate = nullptr;  ///< empty: everyone may ask
   bool allow_plaintext = false;         ///< serves without TLS beyond loopback
   int io_threads = 1;
+  int compute_threads = 0;  ///< of a pass, as many as the servers were made with; 0: one a core
   std::size_t max_connections = 10'000;
   /// A client may always have this many connections, and may open another one while it has fewer than are
   /// free. max_connections limits all clients together. HttpServer says what counts as one client.
