@@ -134,7 +134,7 @@ Result<Batcher::Ticket> Batcher::submit(std::shared_ptr<const AnyServer> server,
            .lease = std::move(lease),
            .done = std::move(done),
            .caller = std::move(caller),
-           .tried = takes_too_long(queries, longest) ? std::min(longest, kMostTried) : 0},
+           .tried = takes_too_long(queries, longest) ? most_tried(longest) : 0},
           longest);
   std::optional<Job> evicted;
   if (full) evicted = take(loser);
@@ -199,8 +199,10 @@ void Batcher::enqueue(Job job, double longest) {
   queue_.push_back(std::move(job));
   auto& last = queue_.back();
   last.tags = compute_.enter(*last.client, last.price);
-  compute_.waste(*last.client, *seat_, last.tried);
-  if (last.tried > 0) last.tags.due = ComputeThread::kNever;
+  if (last.tried > 0) {
+    compute_.waste(*last.client, *seat_, last.tried, last.queries);
+    last.tags.due = ComputeThread::kNever;
+  }
   ++share.requests;
   share.queries += last.queries;
   queued_queries_ += last.queries;
@@ -275,8 +277,16 @@ double Batcher::seconds_of(std::size_t queries, double longest) const {
   return static_cast<double>(full) * seconds_of_pass(most, longest) + seconds_of_pass(rest, longest);
 }
 
+double Batcher::time_of_passes() const {
+  return kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
+}
+
+double Batcher::most_tried(double longest) const {
+  return std::min(kMostTried, std::max(longest, std::min(kOverrun * longest, time_of_passes() / 3)));
+}
+
 double Batcher::longest_pass(bool due) const {
-  const double time = kPartOfPasses * std::chrono::duration<double>(limits_.max_queue_time).count();
+  const double time = time_of_passes();
   const auto [waiting, seconds, busy] = compute_.others_that_compute(*seat_, due);
   const double even = time / static_cast<double>(2 + waiting);
   const double left = (time - seconds) / (2 + std::min(1.0, busy));
@@ -359,8 +369,9 @@ Result<void> Batcher::admit(const Caller& caller, std::size_t queries, double lo
       caller.deadline == Clock::time_point::max() ? Clock::duration::max() : caller.deadline - now;
   // Before a due request of the next pass come no more than are known.
   const auto useful = idle || (due && passes == 1) ? left : kPartOfWait * left;
-  if (tried && !compute_.may_waste(caller.client, *seat_))
+  if (tried && !compute_.may_waste(caller.client, *seat_, queries)) {
     return fail(ErrorCode::kResourceExhausted, kTooMany);
+  }
   if (before <= wait && end <= useful.count()) return {};
   if (left.count() > 0 && is_tried(queries, left.count())) return {};
   return fail(ErrorCode::kResourceExhausted,
@@ -508,8 +519,10 @@ void Batcher::next_batch(std::vector<Job>& batch, bool early) {
   for (const auto& job : batch) computing_ += job.queries;
   gone_.clear();
   computing_since_ = compute_.now();
-  const bool tries = std::any_of(batch.begin(), batch.end(), [](const Job& job) { return job.tried > 0; });
-  computing_limit_ = computing_ > kFew ? (tries ? 1 : kOverrun) * longest : kNoLimit;
+  double tried = 0;
+  for (const auto& job : batch) tried = std::max(tried, job.tried);
+  const double limit = tried > 0 ? std::max(longest, tried) : kOverrun * longest;
+  computing_limit_ = computing_ > kFew ? limit : kNoLimit;
   const double predicted = seconds_of_pass(computing_, computing_limit_);
   lock.unlock();
   compute_.note_pass(*seat_, predicted);
@@ -641,7 +654,7 @@ void Batcher::charge(std::vector<Job>& batch, double seconds, bool stopped) {
 
 void Batcher::settle(Job& job, double seconds) noexcept {
   compute_.settle(*job.client, job.tags, std::exchange(job.price, 0), seconds);
-  compute_.waste(*job.client, *seat_, -std::exchange(job.tried, 0));
+  if (job.tried > 0) compute_.give_back(*job.client, *seat_, std::exchange(job.tried, 0));
 }
 
 void Batcher::finish(Job& job, Result<Bytes> reply) noexcept {

@@ -89,7 +89,7 @@ class Batcher {
     double urgent = 0;  ///< when it was sent, and longer the more it takes; of due ones, the least is next
     ComputeThread::Tags tags{};
     bool leaves = false;  ///< the queue
-    double tried = 0;     ///< seconds that it may waste, as it seems to take too long: see takes_too_long()
+    double tried = 0;     ///< seconds that it may waste, as it seems to take too long: see most_tried()
   };
   /// The least is next.
   struct Rank {
@@ -118,9 +118,13 @@ class Batcher {
   void enqueue(Job job, double longest);
   /// As far as is known, a pass of one request of so many queries would be stopped. That may be from a time
   /// when the machine was slow, and only passes correct it. So such a request is tried all the same, unless
-  /// its client still pays for one that was stopped or has not been computed. It is early, as it may be in
-  /// vain, and its pass is stopped when it has taken `longest`.
+  /// its client still pays for one that was stopped or has not been computed, of less than twice as many. It
+  /// is early, as it may be in vain.
   bool takes_too_long(std::size_t queries, double longest) const;
+  /// The seconds after which its pass is stopped: those of other passes when it came, and somewhat more where
+  /// many databases make these short. Or users who ask several at the same moment are kept out after a slow
+  /// time.
+  double most_tried(double longest) const;
   /// Tells compute_ what waits.
   void publish(double longest) noexcept;
   /// Of the batch that is computed.
@@ -138,6 +142,7 @@ class Batcher {
   /// each of these, or half of what theirs leave, and less the more of the time others computed of late.
   /// `due`: as if a due request waited here, not by what does.
   double longest_pass(bool due = false) const;
+  double time_of_passes() const;  ///< seconds, for all that a request meets
   /// The queries of a pass at most: batch_max, or fewer if a pass of these might be long or too large for
   /// memory; one request of more has a pass of its own.
   std::size_t most_queries(double longest) const;
@@ -177,7 +182,7 @@ class Batcher {
   /// pass takes quite another time than was predicted.
   Clock::duration few_trust_ = kDoubtOfFew;
   static constexpr double kPartOfWait = 0.8;     ///< of a client's time; the rest is for wrong predictions
-  static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, for all that a request meets
+  static constexpr double kPartOfPasses = 0.53;  ///< of max_queue_time, in time_of_passes()
   /// A pass of no more queries, as for one key, is never stopped: it is what this server is for.
   static constexpr std::size_t kFew = 3;
   static constexpr double kNoLimit = 1e8;  ///< seconds

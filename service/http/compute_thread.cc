@@ -148,27 +148,34 @@ void ComputeThread::settle(Client& client, const Tags& tags, double price, doubl
 void ComputeThread::pay_for_waste(Client& client) const noexcept {
   const double now = virtual_now(), paid = now - std::exchange(client.wasted_at_, now);
   const double part = paid / static_cast<double>(std::max<std::size_t>(client.wasted_.size(), 1));
-  for (auto& [seat, seconds] : client.wasted_) seconds -= part;
-  std::erase_if(client.wasted_, [](const auto& one) { return one.second < kRounding; });
+  for (auto& [seat, wasted] : client.wasted_) wasted.seconds -= part;
+  std::erase_if(client.wasted_, [](const auto& one) { return one.second.seconds < kRounding; });
 }
 
-void ComputeThread::waste(Client& client, const Seat& seat, double seconds) noexcept {
-  if (seconds == 0) return;
+void ComputeThread::waste(Client& client, const Seat& seat, double seconds, std::size_t queries) noexcept {
   const std::lock_guard lock(mutex_);
   pay_for_waste(client);
   try {
-    client.wasted_[&seat] += seconds;
+    auto& wasted = client.wasted_[&seat];
+    wasted.seconds += seconds;
+    wasted.queries = queries;
   } catch (const std::bad_alloc&) {  // then it need not pay
   }
-  pay_for_waste(client);
 }
 
-bool ComputeThread::may_waste(const std::string& client, const Seat& seat) {
+void ComputeThread::give_back(Client& client, const Seat& seat, double seconds) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto wasted = client.wasted_.find(&seat);
+  if (wasted != client.wasted_.end()) wasted->second.seconds -= seconds;
+}
+
+bool ComputeThread::may_waste(const std::string& client, const Seat& seat, std::size_t queries) {
   const std::lock_guard lock(mutex_);
   const auto known = clients_.find(client);
   if (known == clients_.end()) return true;
   pay_for_waste(*known->second);
-  return !known->second->wasted_.contains(&seat);
+  const auto wasted = known->second->wasted_.find(&seat);
+  return wasted == known->second->wasted_.end() || wasted->second.queries >= 2 * queries;
 }
 
 double ComputeThread::first_early(const Client& client) const {

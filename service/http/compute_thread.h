@@ -35,6 +35,10 @@ class ComputeThread {
   using Clock = std::chrono::steady_clock;
 
   class Seat;
+  struct Wasted {
+    double seconds = 0;       ///< that are not paid for
+    std::size_t queries = 0;  ///< of the last request that may have been in vain
+  };
   /// A client with requests in some queue, or that has had more than its share.
   class Client {
     friend class ComputeThread;
@@ -42,7 +46,7 @@ class ComputeThread {
     double finish_ = 0;                     ///< virtual time by which all that it asked is paid for
     double early_finish_ = 0;               ///< the same in the virtual time of early requests
     double waiting_ = 0;                    ///< prices of its requests that wait
-    std::map<const Seat*, double> wasted_;  ///< seconds at each queue that are not paid for
+    std::map<const Seat*, Wasted> wasted_;  ///< at each queue, if not all is paid for
     double wasted_at_ = 0;                  ///< by that virtual time
     double given_back_ = 0;                 ///< what it paid and got back, in all
     std::atomic<double> more_{0};
@@ -115,10 +119,13 @@ class ComputeThread {
   /// The early tag that the first of its waiting requests would have if it came now.
   double first_early(const Client& client) const;
 
-  /// So many seconds for a request will perhaps be wasted; or, if they are less than 0, were not.
-  void waste(Client& client, const Seat& seat, double seconds) noexcept;
-  /// Whether half of an equal share, an equal part for each queue, has paid for what the client wasted there.
-  bool may_waste(const std::string& client, const Seat& seat);
+  /// So many seconds for a request of so many queries will perhaps be wasted.
+  void waste(Client& client, const Seat& seat, double seconds, std::size_t queries) noexcept;
+  /// They were not.
+  void give_back(Client& client, const Seat& seat, double seconds) noexcept;
+  /// Whether half of an equal share, an equal part for each queue, has paid for what the client wasted there,
+  /// or the last request that did so had at least twice as many queries.
+  bool may_waste(const std::string& client, const Seat& seat, std::size_t queries);
 
   void set_queued(Seat& seat, const Queued& queued) noexcept;
   /// A request and what its own queue does before it.
