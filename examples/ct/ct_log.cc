@@ -3,6 +3,7 @@
 // proofs that `pirx serve` serves.
 #include "files.h"
 #include "log.h"
+#include "pirx/base/small_file.h"
 #include "program.h"
 
 namespace pirx::ct {
@@ -17,6 +18,16 @@ struct Arguments {
 };
 
 std::string head_path(const Arguments& a) { return a.database + ".head.json"; }
+
+/// Nothing but what an earlier run wrote is replaced.
+Result<void> check_head(const Arguments& a) {
+  PIRX_ASSIGN(const bool there, is_there(head_path(a)));
+  if (!there) return {};
+  const auto text = read_file(head_path(a), kMaxHeadBytes);
+  if (text && parse_publication(*text)) return {};
+  return invalid(head_path(a) +
+                 " exists and is no tree head of a log: choose another name, or remove it first");
+}
 
 unsigned long long number(std::uint64_t value) { return value; }
 
@@ -54,6 +65,7 @@ Result<int> append(const Arguments& a) {
 
 Result<int> database(const Arguments& a) {
   PIRX_ASSIGN(const auto log, Log::open(a.log));
+  PIRX_TRY(check_head(a));
   DatabaseOptions options{.levels = a.levels, .by_index = a.by_index};
   if (a.unexpired) options.unexpired_at = log.head().timestamp / 1000;
   PIRX_ASSIGN(const auto report, log.build_database(a.database, options));
@@ -72,6 +84,7 @@ Result<int> database(const Arguments& a) {
 
 Result<int> publish(const Arguments& a) {
   PIRX_ASSIGN(const auto log, Log::open(a.log));
+  PIRX_TRY(check_head(a));
   PIRX_ASSIGN(const auto publication, log.publish(a.database, a.unchecked));
   PIRX_TRY(replace_file(head_path(a), format_publication(publication)));
   return 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -27,11 +28,24 @@ inline CLI::Validator whole_number() {
       "");
 }
 
+/// Throws if an option was given an empty text, such as that of a variable which is not set: a check would be
+/// left out in silence.
+inline void refuse_empty_options(const CLI::App& app) {
+  for (const auto* option : app.get_options()) {
+    const auto& texts = option->results();
+    if (option->get_name().starts_with('-') && std::find(texts.begin(), texts.end(), "") != texts.end()) {
+      throw CLI::ValidationError(option->get_name(), "is empty: give a value, or leave the option out");
+    }
+  }
+  for (const auto* command : app.get_subcommands()) refuse_empty_options(*command);
+}
+
 /// Parses, runs `action`, prints its error. The action returns the exit code of what is no error. Files that
 /// shrink or grow too long are errors of the action, not the end of the process; so is a lack of memory.
 inline int run_program(CLI::App& app, int argc, char** argv, const std::function<Result<int>()>& action) try {
   try {
     app.parse(argc, argv);
+    refuse_empty_options(app);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageExitCode;
   }

@@ -59,8 +59,8 @@
    pirx_retrieval_free(), which also ends the views that the other call is about to give. In a child of fork,
    look-ups of the parent's client are PIRX_INVALID_ARGUMENT: make a new one. Fork only while no other thread
    is in a call: it may hold a lock of OpenSSL, for which the child then waits for ever, past every deadline
-   and in exit(), too. Protocols whose client computes much (dj-tree) use OpenMP, which cannot run in a child
-   if its parent has used it. Where either may be, call exec first.
+   and in exit(), too. Where that may be, call exec first. In a child, pirx computes on one thread if its
+   parent has used it: OpenMP's threads do not survive a fork.
    While a thread is in a call, do not cancel it, and do not end it or jump out of it from a function of yours
    that the library calls (pthread_cancel, pthread_exit, longjmp). End look-ups before the process ends, by
    pirx_options.stop for example: in exit(), OpenSSL frees what they use.

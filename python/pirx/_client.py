@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import (TYPE_CHECKING, Any, Callable, ClassVar, Generator, Iterable, List, Mapping, NamedTuple, NoReturn, Optional,
                     Sequence, SupportsIndex, Tuple, Type, TypeVar, Union)
 
-from ._errors import Error, InvalidArgument, OutOfRange
+from ._errors import Error, InvalidArgument
 from ._library import (BELIEVE, STOP, CBytes, CCredentials, CDatabase, CMessage, COption, COptions, CRecord, CServer,
                        CSummary, check, library, text_of)
 
@@ -724,6 +724,4 @@ def _position(wish: Wish) -> int:
     if isinstance(wish, (bool, str, bytes)) or not isinstance(wish, SupportsIndex):
         raise TypeError(f"the database has no keys: a position is a whole number, not {type(wish).__name__}")
     position = operator.index(wish)
-    if not 0 <= position < 2**64:
-        raise OutOfRange("positions are 0 and above")
-    return position
+    return position if 0 <= position < 2**64 else 2**64 - 1  # asked for all the same: no database has that one

@@ -470,17 +470,20 @@ void Batcher::mark_batch(double longest, bool early) {
   const AnyServer* server = nullptr;
   std::size_t queries = 0;
   // Where the pass begins with due requests of several clients: how many seconds it may take with early ones.
+  // Where it begins early and other databases wait: with those that are far behind the first.
   bool begins_early = alone;
-  double with_early = 0;
+  double with_early = 0, not_behind = ComputeThread::kNever;
+  const bool others_wait = !alone && compute_.others_that_compute(*seat_).wait > 0;
   for (const auto& [after, late, rank, i] : turns) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (first) begins_early |= rank.early;
     if (first && job.queries <= kFew && now >= learned_few_ + few_trust_) most = std::min(most, kFew);
+    if (first && rank.early && others_wait) not_behind = rank.order + kBehind;
     if (!first && job.server.get() != server) continue;
-    if (rank.early && !begins_early) {
+    if (rank.early && (!begins_early || rank.order > not_behind)) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
-      if (cost_.predict(queries + job.queries) >= with_early) break;
+      if (cost_.predict(queries + job.queries) >= with_early) continue;
     }
     if (!first && job.queries > most - std::min(queries, most)) break;
     if (!first && !has_memory(*job.server, queries + job.queries)) break;

@@ -8,13 +8,18 @@
 
 #ifdef _OPENMP
 #include <omp.h>
+
+#include "src/base/process.h"
 #endif
 
 namespace pirx {
 
-/// What an option of threads stands for: 0 means as many as OpenMP gives the caller.
+/// What an option of threads stands for: 0 means as many as OpenMP gives the caller. One in a child of fork:
+/// it has none of the threads that OpenMP made for its parent, and a loop would wait for them for ever.
 inline int thread_count([[maybe_unused]] int asked = 0) noexcept {
 #ifdef _OPENMP
+  static const auto first_user = process_token();
+  if (process_token() != first_user) return 1;
   return asked > 0 ? asked : omp_get_max_threads();
 #else
   return 1;

@@ -181,6 +181,19 @@ class EndToEnd(unittest.TestCase):
         run(CT_LOG, "create", other, code=2)
         run(CT_LOG, "database", self.path / "nowhere", self.path / "x.pirx", code=5)
 
+    def test_an_empty_option_is_refused(self):
+        """A check that is asked for with a variable that is not set is not left out in silence."""
+        for option in "--since", "--consistency":
+            self.assertIn(f"{option}: is empty", self.audit(self.cert, self.servers, option, "", code=1))
+
+    def test_what_is_no_tree_head_is_not_replaced(self):
+        precious = self.path / "other.pirx.head.json"
+        precious.write_text("precious")
+        said = run(CT_LOG, "database", self.log, self.path / "other.pirx", code=2)
+        self.assertIn("is no tree head of a log", said)
+        self.assertEqual(precious.read_text(), "precious")
+        self.assertFalse((self.path / "other.pirx").exists())
+
     def test_a_time_far_ahead_does_not_end_a_log(self):
         log, day = self.path / "ahead", 24 * 60 * 60 * 1000
         run(CT_LOG, "create", log)

@@ -780,6 +780,24 @@ TEST(Batcher, WhatIsTriedIsEarly) {
   rig.compute.remove(seat);
 }
 
+/// Or who has had much is served in the turns of others, and they wait.
+TEST(Batcher, WhoIsFarBehindHardlyMakesAnEarlyPassLongerWhileOtherDatabasesWait) {
+  for (const bool others_wait : {true, false}) {
+    TryRig rig;
+    Batcher other(rig.limits, {}, rig.metrics, rig.compute);
+    other.measure(*rig.server);
+    for (const std::size_t queries : {22, 6, 8}) EXPECT_TRUE(rig.submit(rig.batcher, queries, {"much"}));
+    for (const std::size_t queries : {7, 6}) EXPECT_TRUE(rig.submit(rig.batcher, queries, {"little"}));
+    EXPECT_TRUE(rig.submit(other, 10, {"third"}));
+    if (others_wait) {
+      EXPECT_TRUE(rig.submit(other, 5, {"third"}));
+    }
+    for (int due = 0; due < 3; ++due) EXPECT_TRUE(rig.pass());
+    EXPECT_TRUE(rig.pass());
+    EXPECT_EQ(rig.took(), others_wait ? 1200ms : 2000ms);
+  }
+}
+
 /// Or users who ask several databases at the same moment were kept out of one after a slow time.
 TEST(Batcher, WhatIsTriedHasTheTimeThatPassesHadWhenItCame) {
   TryRig rig(7);

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <iterator>
 #include <thread>
 
 #include "src/base/threads.h"
+#include "support/forks.h"
 
 namespace pirx {
 namespace {
@@ -28,6 +30,18 @@ TEST(Team, ItsThreadsAreThereBeforeALoopNeedsThem) {
       EXPECT_EQ(threads_of_this_process(), with);
     }).join();
   }
+}
+
+TEST(Team, AChildOfForkDoesNotWaitForThreadsOfItsParent) {
+  start_team(3);
+  const auto works = [] {
+    alarm(60);
+    std::atomic<int> done = 0;
+    parallel_for(thread_count(3), 8, [&done](std::size_t, std::size_t) { ++done; });
+    return done == 8;
+  };
+  EXPECT_EQ(testing::status_of_child(works), 0);
+  EXPECT_EQ(thread_count(3), 3);
 }
 
 }  // namespace

@@ -57,8 +57,9 @@ class Clients(Served):
             deployment.get(200)
         with self.assertRaises(LookupError):
             deployment.get_many([200] + [1] * 199)
-        with self.assertRaises(pirx.OutOfRange):
-            deployment.get(-1)
+        for position in (-1, 2**64, 10**30):
+            with self.assertRaisesRegex(pirx.OutOfRange, "200 records"):  # by the servers' word
+                deployment.get(position)
         self.assertEqual(deployment.get_many([]), [])
 
     def test_a_liar_is_named(self):

@@ -34,7 +34,7 @@ class GetFailures(cl.Servers):
     def keyed(self):
         """A keyed database on one server that gives it away."""
         source = self.file("keyed.jsonl", "".join(json.dumps({"k": k, "v": v}) + "\n" for k, v in
-                                                  (("a", "one"), ("b\nc", "two\nlines"), ("d", "three"))))
+                                                  (("a", "one"), ("b\nc", "two\nlines"), ("d", "three"), ("C:\\new", "path"))))
         database = self.path / "keyed.pirx"
         cl.run("db", "build", database, source, "--key", "k", "--value", "v", "--keyed")
         server = self.start(cl.PIRX, "serve", database, "--protocol", "download", "--listen", "127.0.0.1:0")
@@ -234,7 +234,7 @@ class GetFailures(cl.Servers):
             return child.returncode, out, error
 
         self.assertEqual(typed("d\n", target), (0, "three\n", "key: "))
-        self.assertEqual(typed("b\\nc\n", target)[:2], (0, "two\nlines\n"))
+        self.assertEqual(typed("C:\\new\n", target)[:2], (0, "path\n"))  # as it is typed
         self.assertEqual(typed("nobody\n", target)[0], 3)
         code, _, error = typed("\x04", target)  # the end of input
         self.assertEqual(code, 2)

@@ -279,9 +279,8 @@ Result<void> write_records(const GetArguments& a, const FetchReport& report) {
 }
 
 /// Adds the keys of a file, or of standard input for "-": one a line, escaped as `pirx db list` prints them;
-/// or with `null` as they are, with a zero byte after each. Stops after `most` keys.
-Result<void> add_keys(const std::string& path, bool null, std::vector<std::string>& keys,
-                      std::uint64_t most = ~std::uint64_t{0}) {
+/// or with `null` as they are, with a zero byte after each.
+Result<void> add_keys(const std::string& path, bool null, std::vector<std::string>& keys) {
   // Not std::cin, whose buffer is never wiped.
   std::unique_ptr<std::filebuf> file;
   if (path == "-") {
@@ -295,7 +294,7 @@ Result<void> add_keys(const std::string& path, bool null, std::vector<std::strin
   KeyLines lines(in, path == "-" ? "standard input" : path);
   std::string line;
   bool listed = false;  // by `pirx db list`, cut to its keys
-  for (std::uint64_t number = 1; number <= most; ++number) {
+  for (std::uint64_t number = 1;; ++number) {
     PIRX_ASSIGN(const bool more, lines.next(line, null ? '\0' : '\n'));
     if (!more) break;
     if (!null) trim_line(line, number == 1);
@@ -321,14 +320,17 @@ Result<void> prompt(GetArguments& a) {
   PIRX_ASSIGN(const auto all, load_deployments(a.deployment));
   const bool by_key = all[0].plan->geometry().keyed() || !a.positions_file.empty();
   std::fprintf(stderr, by_key ? "key: " : "position: ");
-  std::vector<std::string> words;
-  PIRX_TRY(add_keys("-", false, words, 1));
-  if (words.empty()) return invalid("nothing to fetch: the input ended. " + std::string(kGive));
+  __gnu_cxx::stdio_filebuf<char> file(::dup(STDIN_FILENO), std::ios::in);
+  std::istream in(&file);
+  KeyLines lines(in, "standard input");
+  std::string word;
+  PIRX_ASSIGN(const bool more, lines.next(word, '\n'));
+  if (!more) return invalid("nothing to fetch: the input ended. " + std::string(kGive));
   if (by_key) {
-    a.keys = std::move(words);
+    a.keys.push_back(std::move(word));
     a.hide_keys = true;
   } else {
-    PIRX_ASSIGN(a.positions.emplace_back(), parse_whole_number(words[0], 0, ~std::uint64_t{0}));
+    PIRX_ASSIGN(a.positions.emplace_back(), parse_whole_number(word, 0, ~std::uint64_t{0}));
   }
   return {};
 }
