@@ -183,8 +183,7 @@ class EndToEnd(unittest.TestCase):
 
     def test_an_empty_option_is_refused(self):
         """A check that is asked for with a variable that is not set is not left out in silence."""
-        for option in "--since", "--consistency":
-            self.assertIn(f"{option}: is empty", self.audit(self.cert, self.servers, option, "", code=1))
+        self.assertIn("--since: is empty", self.audit(self.cert, self.servers, "--since", "", code=1))
 
     def test_what_is_no_tree_head_is_not_replaced(self):
         precious = self.path / "other.pirx.head.json"
