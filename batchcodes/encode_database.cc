@@ -5,6 +5,7 @@
 
 #include "bucket_rows.h"
 #include "bucket_sources.h"
+#include "pirx/base/small_file.h"
 #include "pirx/batchcodes/fields.h"
 #include "src/base/guarded.h"
 #include "src/base/threads.h"

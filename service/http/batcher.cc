@@ -470,7 +470,8 @@ void Batcher::mark_batch(double longest, bool early) {
   const AnyServer* server = nullptr;
   std::size_t queries = 0;
   // Where the pass begins with due requests of several clients: how many seconds it may take with early ones.
-  // Where it begins early and other databases wait: with those that are far behind the first.
+  // Where it begins early and other databases wait: with those that are far behind the first, unless the pass
+  // makes them cheap.
   bool begins_early = alone;
   double with_early = 0, not_behind = ComputeThread::kNever;
   const bool others_wait = !alone && compute_.others_that_compute(*seat_).wait > 0;
@@ -483,7 +484,9 @@ void Batcher::mark_batch(double longest, bool early) {
     if (!first && job.server.get() != server) continue;
     if (rank.early && (!begins_early || rank.order > not_behind)) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
-      if (cost_.predict(queries + job.queries) >= with_early) continue;
+      const double with = cost_.predict(queries + job.queries);
+      const bool cheap = begins_early && with - cost_.predict(queries) <= kCheap * cost_.predict(job.queries);
+      if (with >= with_early && !cheap) continue;
     }
     if (!first && job.queries > most - std::min(queries, most)) break;
     if (!first && !has_memory(*job.server, queries + job.queries)) break;

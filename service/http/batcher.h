@@ -193,6 +193,7 @@ class Batcher {
   static constexpr double kMostTried = 10;     ///< seconds of a try that its client loses if it is stopped
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
   static constexpr double kBehind = 2;         ///< seconds of ComputeThread::Tags
+  static constexpr double kCheap = 0.25;       ///< of what a request takes alone
   static constexpr double kOverrun = 1.5;      ///< a pass is stopped after so many times what is planned
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
