@@ -118,8 +118,8 @@ class Batcher {
   void enqueue(Job job, double longest);
   /// As far as is known, a pass of one request of so many queries would be stopped. That may be from a time
   /// when the machine was slow, and only passes correct it. So such a request is tried all the same, unless
-  /// its client still pays for one that was stopped or has not been computed, of less than twice as many. It
-  /// is early, as it may be in vain.
+  /// its client still pays for another one that was tried here, with less than twice as many queries, and was
+  /// stopped or waits. It is early, as it may be in vain.
   bool takes_too_long(std::size_t queries, double longest) const;
   /// The seconds after which its pass is stopped: those of other passes when it came, and somewhat more where
   /// many databases make these short. Or users who ask several at the same moment are kept out after a slow
@@ -192,9 +192,9 @@ class Batcher {
   static constexpr double kPatience = 2;
   static constexpr double kMostTried = 10;     ///< seconds of a try that its client loses if it is stopped
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
-  static constexpr double kBehind = 2;         ///< seconds of ComputeThread::Tags
-  static constexpr double kCheap = 0.25;       ///< of what a request takes alone
-  static constexpr double kOverrun = 1.5;      ///< a pass is stopped after so many times what is planned
+  static constexpr double kBehind = 2;         ///< seconds by which an early tag is later than another: far
+  static constexpr double kCheap = 0.25;  ///< what a request adds to a pass, as a part of what it takes alone
+  static constexpr double kOverrun = 1.5;   ///< a pass is stopped after so many times what is planned
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};    ///< for all passes of measure()
