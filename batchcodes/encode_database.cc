@@ -100,8 +100,9 @@ Result<EncodeReport> encode(const database::Database& plain, const Encoding& enc
   const std::string one_more = prefix.native() + "." + std::to_string(encoding.servers() + 1);
   PIRX_ASSIGN(const bool is_left, is_there(one_more));
   if (is_left && options.only.empty()) {
-    return invalid(printable(one_more) + " exists, and only " + std::to_string(encoding.servers()) +
-                   " buckets are to be made: choose another prefix, or remove it first");
+    return invalid(
+        printable(one_more) + " exists, and only " + std::to_string(encoding.servers()) +
+        " buckets are to be made: choose another prefix, or remove it and those with higher numbers");
   }
   // What no server could serve is not encoded either.
   PIRX_TRY(check_message_sizes(spec.field, encoding.rows(plain.geometry().rows()), plain.geometry()));

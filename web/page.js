@@ -53,7 +53,7 @@ function use(text) {
 function wish() {
   const text = $("wish").value;
   if (deployment.database.keyed) return text;
-  if (!/^[0-9]{1,19}$/.test(text)) throw new Error("a position is a whole number from 0");
+  if (!/^-?[0-9]{1,100}$/.test(text)) throw new Error("a position is a whole number from 0");
   return BigInt(text);
 }
 

@@ -322,10 +322,12 @@ class Deployment {
       if (wishes.some(isPosition)) {
         return machine.within(8 * count, (at) => {
           wishes.forEach((wish, i) => {
-            if (!isPosition(wish) || wish < 0 || (typeof wish === "number" && !Number.isSafeInteger(wish)) || wish >= 1n << 64n) {
+            if (typeof wish !== "bigint" && !Number.isInteger(wish)) {
               throw new PirxError("InvalidArgument", "a position is a whole number from 0");
             }
-            machine.view().setBigUint64(at + 8 * i, BigInt(wish), true);
+            // Others are asked for all the same, or servers would see that nothing is asked: no database has this one.
+            const none = (1n << 64n) - 1n, position = BigInt(wish);
+            machine.view().setBigUint64(at + 8 * i, position >= 0n && position < none ? position : none, true);
           });
           return machine.out("pirx_retrieval_begin_positions", client.handle, at, count, options);
         });

@@ -13,6 +13,7 @@
 
 #include "level_shape.h"
 #include "pirx/base/rng.h"
+#include "src/base/threads.h"
 #include "src/base/time_limit.h"
 
 namespace pirx::cpir::dj {
@@ -238,7 +239,7 @@ Result<Bytes> answer_tree(const Params& params, matrix::ConstView<std::byte> row
     level.block_cost = plan.cost * (s + 1) * (s + 4) / blocks;
   }
 
-#pragma omp parallel num_threads(options.threads)
+#pragma omp parallel num_threads(thread_count(options.threads))
 #pragma omp single
   {
     for (std::size_t i = levels.size() - 1; i > 0; --i) prepare(&team, &levels[i]);

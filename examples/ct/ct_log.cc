@@ -23,7 +23,7 @@ std::string head_path(const Arguments& a) { return a.database + ".head.json"; }
 Result<void> check_head(const Arguments& a) {
   PIRX_ASSIGN(const bool there, is_there(head_path(a)));
   if (!there) return {};
-  const auto text = read_file(head_path(a), kMaxHeadBytes);
+  const auto text = read_file(head_path(a), kMaxHeadBytes, "tree head", true);
   if (text && parse_publication(*text)) return {};
   return invalid(head_path(a) +
                  " exists and is no tree head of a log: choose another name, or remove it first");

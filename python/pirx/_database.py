@@ -171,6 +171,8 @@ def _pairs(rows: Any, key: Optional[str], values: Sequence[str]) -> Iterator[_Ro
     elif isinstance(rows, Mapping):
         source = rows.items()
     else:
+        if getattr(getattr(rows, "dtype", None), "kind", None) == "S" and getattr(rows, "ndim", 0) == 1:
+            raise TypeError(_NO_ZEROS.format("the array has items"))  # those of a chararray have lost blanks, too
         try:
             source = iter(rows)
         except TypeError:
@@ -193,6 +195,10 @@ def _pairs(rows: Any, key: Optional[str], values: Sequence[str]) -> Iterator[_Ro
             raise TypeError(f"row {number} is {type(row).__name__}, not a record, a (key, record) pair or a dict")
 
 
+_NO_ZEROS = ("{} of a numpy array of bytes, which have lost the zeros at their ends, as in its tolist() and in pandas: give "
+             "rows of array.view('u1').reshape(len(array), -1)")
+
+
 def _missing(value: Any) -> bool:
     """Whether a frame has no value here: NaN, NaT or NA."""
     try:
@@ -212,8 +218,7 @@ def _member(row: Mapping[Any, Any], name: str, number: int) -> Any:
 def _bytes(value: Any, number: int) -> bytes:
     if isinstance(value, bytes):
         if hasattr(value, "dtype"):
-            raise TypeError(f"row {number} has an item of a numpy array of bytes, which has lost the zeros at its end if there were "
-                            "any: give bytes, or rows of array.view('u1').reshape(len(array), -1)")
+            raise TypeError(_NO_ZEROS.format(f"row {number} has an item"))
         return value
     if isinstance(value, str):
         return value.encode()

@@ -182,9 +182,11 @@ std::size_t Batcher::queued() const {
 std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) return std::nullopt;
-  if (queued_queries_ >= most_queries(longest_pass())) return Clock::time_point::min();
   const bool wait = !limits_.batch_window_adaptive || gap_ <= limits_.batch_window;
-  return queue_.front().arrival + (wait ? limits_.batch_window : std::chrono::microseconds(0));
+  const auto at = queue_.front().arrival + (wait ? limits_.batch_window : std::chrono::microseconds(0));
+  // All queues are asked before every pass, and how long passes may be depends on all others.
+  if (at <= compute_.now()) return at;
+  return queued_queries_ >= most_queries(longest_pass()) ? Clock::time_point::min() : at;
 }
 
 // --- all below under mutex_, up to next_batch()
@@ -469,6 +471,7 @@ void Batcher::mark_batch(double longest, bool early) {
 
   const AnyServer* server = nullptr;
   std::size_t queries = 0;
+  std::unordered_map<const ComputeThread::Client*, std::size_t> of_client;  // of the queries
   // Where the pass begins with due requests of several clients: how many seconds it may take with early ones.
   // Where it begins early and other databases wait: with those that are far behind the first, unless the pass
   // makes them cheap.
@@ -485,13 +488,19 @@ void Batcher::mark_batch(double longest, bool early) {
     if (rank.early && (!begins_early || rank.order > not_behind)) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
       const double with = cost_.predict(queries + job.queries);
-      const bool cheap = begins_early && with - cost_.predict(queries) <= kCheap * cost_.predict(job.queries);
+      // Or in place of a large request come many small ones, each of which is cheap.
+      const auto own = of_client[job.client.get()];
+      const double without = cost_.predict(queries - own);
+      const bool cheap = begins_early &&
+                         with - cost_.predict(queries) <= kCheap * cost_.predict(job.queries) &&
+                         (own == 0 || with - without <= kOfOneClient * without);
       if (with >= with_early && !cheap) continue;
     }
     if (!first && job.queries > most - std::min(queries, most)) break;
     if (!first && !has_memory(*job.server, queries + job.queries)) break;
     server = job.server.get();
     queries += job.queries;
+    of_client[job.client.get()] += job.queries;
     job.leaves = true;
   }
 }

@@ -201,9 +201,13 @@ void ComputeThread::advance_virtual_time() noexcept {
   }
 }
 
-double ComputeThread::busy_of(const Seat& seat) const {
-  if (seat.busy_ == 0) return 0;
-  return seat.busy_ * std::exp((seconds_of(seat.last_pass_end_) - seconds_of(now())) / kBusyTime);
+double ComputeThread::Busy::at(double time) const noexcept {
+  return part_ == 0 ? 0 : part_ * std::exp((end_ - time) / kBusyTime);
+}
+
+void ComputeThread::Busy::add(double end, double took) noexcept {
+  part_ = at(end) + 1 - std::exp(-took / kBusyTime);
+  end_ = end;
 }
 
 bool ComputeThread::goes_before(Clock::time_point due_since, double pass, double early_pass) const {
@@ -234,11 +238,11 @@ double ComputeThread::others_before(const Seat& seat, const Wish& wish) const {
   for (int i = 0; i < 2; ++i) {  // what comes meanwhile follows from how long it is
     const double meanwhile = wish.before + others;
     double before = 0, early = 0, early_pass = 0, others_due = wish.due_seconds;
-    if (others_due > 0) others_due += busy_of(seat) * meanwhile;
+    if (others_due > 0) others_due += seat.busy_.at(seconds_of(time)) * meanwhile;
     for (const auto& other : seats_) {
       if (other.get() == &seat) continue;
       const Queued& queued = other->queued_;
-      const double come = busy_of(*other) * meanwhile;
+      const double come = other->busy_.at(seconds_of(time)) * meanwhile;
       if (due) {
         const bool first = turn_of(other->due_since_, queued.next_seconds) <= own_turn;
         const double turns =
@@ -272,12 +276,12 @@ double ComputeThread::others_before(const Seat& seat, const Wish& wish) const {
 
 ComputeThread::Others ComputeThread::others_that_compute(const Seat& seat, bool due) const {
   const std::lock_guard lock(mutex_);
-  Others all{};
+  const double time = seconds_of(now());
+  Others all{.wait = 0, .seconds = 0, .busy = std::max(0.0, busy_.at(time) - seat.busy_.at(time))};
   const bool alike = !due && seat.queued_.early() && !seat.queued_.due();
   double longest_early = 0;
   for (const auto& other : seats_) {
     if (other.get() == &seat) continue;
-    all.busy += busy_of(*other);
     const Queued& queued = other->queued_;
     if (queued.seconds == 0 && other != running_) continue;
     const double pass = std::max(queued.next_seconds, other == running_ ? running_seconds_ : 0.0);
@@ -357,8 +361,7 @@ bool ComputeThread::step(std::optional<Clock::time_point>& next) noexcept {
   const std::chrono::duration<double> took = now() - start;
   lock.lock();
   if (!early) {
-    chosen->busy_ = busy_of(*chosen) + 1 - std::exp(-took.count() / kBusyTime);
-    chosen->last_pass_end_ = now();
+    for (auto* busy : {&chosen->busy_, &busy_}) busy->add(seconds_of(now()), took.count());
   }
   (early ? early_since_ : chosen->due_since_) = now();
   running_.reset();

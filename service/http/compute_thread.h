@@ -78,6 +78,16 @@ class ComputeThread {
     bool early() const noexcept { return least_early < kNever; }
   };
 
+  /// The part of the time that something took, of late. Times are seconds().
+  class Busy {
+   public:
+    double at(double time) const noexcept;
+    void add(double end, double took) noexcept;
+
+   private:
+    double part_ = 0, end_ = 0;  ///< when the last that was added ended
+  };
+
   /// A queue's place. Made by add(), used by its queue only.
   class Seat {
    private:
@@ -87,8 +97,7 @@ class ComputeThread {
     // Under mutex_.
     Queued queued_;
     Clock::time_point due_since_{};  ///< since its last pass, or since something is due
-    Clock::time_point last_pass_end_{};
-    double busy_ = 0;  ///< the part of the time that it computed, of late, when that pass ended
+    Busy busy_;                      ///< with passes that begin due
   };
 
   /// Its passes have so many threads, which are there before the first one; 0: one a core.
@@ -173,7 +182,6 @@ class ComputeThread {
   double virtual_now() const;
   void pay_for_waste(Client& client) const noexcept;
   Tags tags_of(const Client& client) const;  ///< of a request that comes now
-  double busy_of(const Seat& seat) const;
   /// Whether a due pass goes before those that begin with early requests.
   bool goes_before(Clock::time_point due_since, double pass, double early_pass) const;
 
@@ -198,6 +206,7 @@ class ComputeThread {
   std::shared_ptr<Seat> running_;
   Clock::time_point running_until_{};  ///< predicted
   double running_seconds_ = 0;         ///< predicted, of the whole pass
+  Busy busy_;                          ///< all queues
   bool woken_ = false, stopping_ = false;
   std::thread thread_;  ///< last: it starts when everything else exists
 };

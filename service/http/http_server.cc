@@ -119,7 +119,9 @@ Result<void> check_server(const HttpServerOptions& options, const AnyServer& ser
       "max_in_flight_bytes must hold two of the largest requests, fourteen of one query, "
       "their replies and what computing one takes: raise it (pirx serve --max-in-flight) to at least " +
       (needed ? std::to_string(*needed) : "2^64") +
-      (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : ""));
+      (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : "") +
+      // A part of these for each thread.
+      (needed && server.pass_bytes() > *needed / 2 ? ", or compute with fewer threads (--threads)" : ""));
 }
 
 Result<void> check_databases(const std::vector<HostedDatabase>& databases, const HttpServerOptions& options) {

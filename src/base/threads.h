@@ -36,11 +36,12 @@ inline std::size_t this_thread() noexcept {
 }
 
 /// Calls f(i, worker) for every i < count, in any order. worker is below `threads`; two calls at the same
-/// time have different ones. When the thread's TimeLimit is over, f is not called any more.
+/// time have different ones. One thread in a child of fork, as by thread_count(). When the thread's TimeLimit
+/// is over, f is not called any more.
 template <class F>
 void parallel_for([[maybe_unused]] int threads, std::size_t count, const F& f) {
   TimeLimit* const limit = TimeLimit::current();
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (count > 1 && threads > 1)
+#pragma omp parallel for num_threads(thread_count(threads)) schedule(dynamic, 1) if (count > 1 && threads > 1)
   for (std::size_t i = 0; i < count; ++i) {
     if (!over(limit)) f(i, this_thread());
   }

@@ -19,12 +19,12 @@ using pirx::testing::good;
 
 TEST(Refresh, FollowsServersForwardsOnly) {
   const pirx::testing::TemporaryFolder folder;
-  const auto serve = [&](std::uint64_t epoch, char record) {
-    const auto path = folder / (std::to_string(epoch) + record);
+  const auto serve = [&](std::uint64_t epoch, char record, const std::string& protocol = "download") {
+    const auto path = folder / (std::to_string(epoch) + record + protocol);
     auto builder = *database::DatabaseBuilder::create(path, {.epoch = epoch});
     EXPECT_TRUE(good(builder.add(as_bytes(std::string(20, record)))));
     EXPECT_TRUE(good(builder.finish()));
-    return std::shared_ptr<AnyServer>(*pirx::testing::serve_file("download", path, {}));
+    return std::shared_ptr<AnyServer>(*pirx::testing::serve_file(protocol, path, {}));
   };
   auto server = *http::HttpServer::create(serve(5, 'a'), http::testing::quick_options(), {});
   std::thread thread([&] { EXPECT_TRUE(server.run()); });
@@ -41,6 +41,8 @@ TEST(Refresh, FollowsServersForwardsOnly) {
   expect_error(epoch_after(4, 'b'), ErrorCode::kStaleEpoch);
   expect_error(epoch_after(5, 'b'), ErrorCode::kStaleEpoch);
   EXPECT_EQ(epoch_after(4, 'b', {.allow_rollback = true}), 4u);
+  EXPECT_TRUE(server.replace(serve(7, 'a', "inspire")));
+  expect_error(refresh(fifth, {}), ErrorCode::kStaleEpoch, "serves by inspire now, not by download");
   server.stop();
   thread.join();
 }

@@ -798,6 +798,21 @@ TEST(Batcher, WhoIsFarBehindHardlyMakesAnEarlyPassLongerWhileOtherDatabasesWait)
   }
 }
 
+/// Or in place of one large request, which is not cheap, come many small ones, which are.
+TEST(Batcher, AllThatAClientHasInAPassIsCheapOrNot) {
+  ClockRig rig(100ms, patient(1ms, 256, 100), 500ms);
+  rig.batcher.measure(*rig.server);
+  Batcher other(rig.limits, {}, rig.metrics, rig.compute);
+  other.measure(*rig.server);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(rig.submit(rig.batcher, 4, {"little"}));
+  EXPECT_TRUE(rig.submit(rig.batcher, 22, {"much"}));
+  for (int i = 0; i < 14; ++i) EXPECT_TRUE(rig.submit(rig.batcher, 1, {"much"}));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(rig.submit(other, 10, {"third"}));
+  for (int due = 0; due < 3; ++due) EXPECT_TRUE(rig.pass());
+  EXPECT_TRUE(rig.pass());
+  EXPECT_EQ(rig.took(), 1100ms) << "of little's, and of two that hardly make it longer";
+}
+
 /// Or users who ask several databases at the same moment were kept out of one after a slow time.
 TEST(Batcher, WhatIsTriedHasTheTimeThatPassesHadWhenItCame) {
   TryRig rig(7);

@@ -415,6 +415,45 @@ TEST(Retrieval, OneServerThatLiesOrIsLostIsNoticed) {
   });
 }
 
+/// What is downloaded is proven by the identity alone: a server can write any digest into its headers.
+TEST(Retrieval, ADownloadOfAnotherDatabaseIsRefused) {
+  const auto& protocol = **find_protocol("download");
+  const testing::TemporaryFolder folder;
+  std::vector<testing::Deployed> deployed;
+  std::vector<Digest> digests;
+  for (const std::string name : {"a", "b"}) {
+    auto builder = *database::DatabaseBuilder::create(folder / name, {.fixed_record_bytes = 8});
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(good(builder.add(Bytes(8, as_bytes(name)[0]))));
+    EXPECT_TRUE(good(builder.finish()));
+    deployed.push_back(*testing::deploy(protocol, *database::Database::open(folder / name), 1, {}));
+    digests.push_back(tell(deployed.back().servers[0]->parameters())->digest);
+  }
+  const auto replace = [](Bytes& message, const Digest& from, const Digest& to) {
+    const auto at = std::search(message.begin(), message.end(), from.begin(), from.end());
+    ASSERT_NE(at, message.end());
+    std::copy(to.begin(), to.end(), at);
+  };
+  for (const std::size_t server : {0u, 1u}) {
+    const auto client = *join(*deployed[0].plan, {}, {});
+    const std::vector<std::uint64_t> wanted{3};
+    auto retrieval = *client->retrieve(wanted, {}, *Rng::from_os());
+    for (auto wave = *retrieval->outgoing(); !wave.empty(); wave = *retrieval->outgoing()) {
+      auto request = wave.front().bytes;
+      replace(request, digests[0], digests[server]);
+      const ByteSpan asked = request;
+      auto reply = *deployed[server].servers[0]->answer({&asked, 1}).front();
+      replace(reply, digests[server], digests[0]);
+      EXPECT_TRUE(good(retrieval->receive(wave.front().id, reply)));
+    }
+    const auto answer = std::move(*retrieval).finish();
+    if (server == 0) {
+      EXPECT_TRUE(good(answer));
+    } else {
+      expect_error(answer, ErrorCode::kDataLoss, "do not give its identity");
+    }
+  }
+}
+
 // After a StaleEpoch a Fetcher asks again. If that depended on whether another reply can be decoded, a server
 // that damages one row of its database and sends a foreign header afterwards would learn which row was asked.
 /// Damages the rows of the first reply, and one byte of the headers of the others.

@@ -158,6 +158,7 @@ class Databases(unittest.TestCase):
                                   ([b"ab", Item(b"c")], TypeError, "row 2 has an item of a numpy array of bytes"),
                                   ({"a": b"ab", "b": Item(b"c")}, TypeError, "row 2 has an item of a numpy array"),
                                   ({Item(b"c"): b"ab"}, TypeError, "row 1 has an item of a numpy array of bytes"),
+                                  (array("S", "S"), TypeError, "the array has items of a numpy array of bytes"),
                                   ([("a", "1"), ("a", "2")], pirx.InvalidArgument, "^line 2 repeats the key")):
             with self.assertRaisesRegex(kind, words):
                 self.build(rows)

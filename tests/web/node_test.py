@@ -39,8 +39,9 @@ class Node(Served):
                 for i, answer in zip((17, 0, RECORDS - 1), self.ask(deployment, 17, 0, RECORDS - 1)):
                     self.assertEqual(answer["record"], record(i), answer)
                     self.assertEqual([server["outcome"] for server in answer["servers"]], ["ok"] * count)
-                out_of_range = self.ask(deployment, RECORDS)
-                self.assertEqual(out_of_range["code"], "OutOfRange", out_of_range)
+                for wish in (RECORDS, -1, 2**53, 2**70):
+                    out_of_range = self.ask(deployment, wish)
+                    self.assertEqual(out_of_range["code"], "OutOfRange", out_of_range)
 
     def test_keys(self):
         deployment = self.servers("keyed.pirx", 3)

@@ -20,9 +20,11 @@ constexpr std::string_view kGetAuthority =
 
 constexpr AdviceRow kAdvice[] = {
     {ErrorCode::kStaleEpoch, "",
-     "the servers have another epoch: take it with 'pirx deploy --refresh FILE', or ask with --refresh"},
+     "the servers have another epoch: take it with 'pirx deploy --refresh FILE', or ask with --refresh; "
+     "while they are being updated, ask a little later"},
     {ErrorCode::kUnauthenticated, "with a token only",
-     "the servers want a token: ask the operator for one, and give it with --token-file"},
+     "the servers want a token: ask the operator for one, and give it with --token-file, in a line that "
+     "begins with the server's URL as in FILE"},
     {ErrorCode::kUnauthenticated, "target host name",
      "the certificate is for another name: check the URL in FILE, or ask the operator for the right one"},
     {ErrorCode::kUnauthenticated, "signed certificate", kGetAuthority},

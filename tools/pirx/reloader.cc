@@ -107,7 +107,7 @@ void Reloader::refused(const Error& error) {
 void Reloader::look(bool asked) {
   std::string now = stamp(settings_);
   if (now == stamp_ && !asked) return;
-  stamp_ = std::move(now);  // a bad file is named once, not at every look
+  stamp_ = std::move(now);  // a bad file is named once, or, while it is recent, twice
   const auto taken = take(asked);
   if (taken) return;
   const auto code = taken.error().code();

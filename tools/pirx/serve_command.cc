@@ -40,9 +40,10 @@ struct ServeArguments {
 /// Every connection takes a descriptor. Raises the soft limit as far as the system allows, and gives how many
 /// connections it then has descriptors for, `wanted` at most: their number decides what share one client
 /// gets.
-std::size_t connections_to_have(std::size_t wanted, std::size_t databases) {
-  // Listener, logs, epoll; of each database its file and what opening the next epoch takes.
-  const rlim_t others = 60 + 4 * databases;
+std::size_t connections_to_have(std::size_t wanted, std::size_t databases, int io_threads) {
+  // Listener, logs; what each thread waits with; of each database its file and what opening the next epoch
+  // takes.
+  const rlim_t others = 60 + 3 * static_cast<rlim_t>(io_threads) + 4 * databases;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted + others) return wanted;
   limit.rlim_cur = std::min<rlim_t>(wanted + others, limit.rlim_max);
@@ -182,7 +183,7 @@ Result<void> serve(const ServeArguments& a, const StartRank& start, std::optiona
   const sigset_t signals = stopping_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   settings.http.max_connections =
-      connections_to_have(settings.http.max_connections, settings.databases.size());
+      connections_to_have(settings.http.max_connections, settings.databases.size(), settings.http.io_threads);
   PIRX_TRY(try_threads(threads_needed(settings)));
   PIRX_ASSIGN(const CpuFeatures features, allowed_cpu_features());
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away

@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include <atomic>
 #include <chrono>
 #include <new>
 #include <random>
@@ -73,6 +74,12 @@ void SoundServer::run() {
     changed_.wait(lock, [this] { return requested_ || stopping_; });
     if (stopping_) return;
     requested_ = false;
+    // Threads of the lowest priority are in the way of queries, too, where there are hundreds.
+    static std::atomic_flag one_checks;
+    while (one_checks.test_and_set()) {
+      if (changed_.wait_for(lock, std::chrono::milliseconds(250), [this] { return stopping_.load(); }))
+        return;
+    }
     lock.unlock();
     bool again = false;
     try {
@@ -80,6 +87,7 @@ void SoundServer::run() {
     } catch (const std::bad_alloc&) {
       again = true;
     }
+    one_checks.clear();
     lock.lock();
     if (!again) continue;
     requested_ = true;
