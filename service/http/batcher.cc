@@ -457,7 +457,8 @@ void Batcher::mark_batch(double longest, bool early) {
   // Whose turn it is: first those that the pass is for, due or early. Of these and of the others, who will be
   // late comes last; then by rank.
   const double time = compute_.virtual_time();
-  const bool alone = compute_.clients_that_wait() <= 1;
+  const auto clients = compute_.clients_that_wait();
+  const bool alone = clients <= 1;
   auto most = most_queries(longest);
   const auto now = compute_.now();
   const auto end = now + duration(seconds_of_pass(std::min(queued_queries_, most), longest));
@@ -476,24 +477,28 @@ void Batcher::mark_batch(double longest, bool early) {
   // Where it begins early and other databases wait: with those that are far behind the first, unless the pass
   // makes them cheap.
   bool begins_early = alone;
+  std::shared_ptr<ComputeThread::Client> beginner;
   double with_early = 0, not_behind = ComputeThread::kNever;
   const bool others_wait = !alone && compute_.others_that_compute(*seat_).wait > 0;
   for (const auto& [after, late, rank, i] : turns) {
     auto& job = queue_[i];
     const bool first = server == nullptr;
     if (first) begins_early |= rank.early;
+    if (first) beginner = job.client;
     if (first && job.queries <= kFew && now >= learned_few_ + few_trust_) most = std::min(most, kFew);
     if (first && rank.early && others_wait) not_behind = rank.order + kBehind;
     if (!first && job.server.get() != server) continue;
     if (rank.early && (!begins_early || rank.order > not_behind)) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
       const double with = cost_.predict(queries + job.queries);
-      // Or in place of a large request come many small ones, each of which is cheap.
+      // Or in place of a large request come many small ones, each of which is cheap, in the turn of another
+      // client.
       const auto own = of_client[job.client.get()];
       const double without = cost_.predict(queries - own);
-      const bool cheap = begins_early &&
-                         with - cost_.predict(queries) <= kCheap * cost_.predict(job.queries) &&
-                         (own == 0 || with - without <= kOfOneClient * without);
+      const bool all_cheap =
+          own == 0 || clients <= 2 || job.client == beginner || with - without <= kOfOneClient * without;
+      const bool cheap =
+          begins_early && with - cost_.predict(queries) <= kCheap * cost_.predict(job.queries) && all_cheap;
       if (with >= with_early && !cheap) continue;
     }
     if (!first && job.queries > most - std::min(queries, most)) break;
