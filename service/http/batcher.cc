@@ -184,7 +184,7 @@ std::optional<Batcher::Clock::time_point> Batcher::ready_at() const {
   if (queue_.empty()) return std::nullopt;
   const bool wait = !limits_.batch_window_adaptive || gap_ <= limits_.batch_window;
   const auto at = queue_.front().arrival + (wait ? limits_.batch_window : std::chrono::microseconds(0));
-  // All queues are asked before every pass, and how long passes may be depends on all others.
+  // Every queue is asked this before every pass, and longest_pass() looks at all of them.
   if (at <= compute_.now()) return at;
   return queued_queries_ >= most_queries(longest_pass()) ? Clock::time_point::min() : at;
 }
@@ -491,8 +491,8 @@ void Batcher::mark_batch(double longest, bool early) {
     if (rank.early && (!begins_early || rank.order > not_behind)) {
       if (with_early == 0) with_early = kHardlyMore * cost_.predict(queries);
       const double with = cost_.predict(queries + job.queries);
-      // Or in place of a large request come many small ones, each of which is cheap, in the turn of another
-      // client.
+      // Each of many small requests is cheap where one large one is not: in another one's turn all count
+      // together.
       const auto own = of_client[job.client.get()];
       const double without = cost_.predict(queries - own);
       const bool all_cheap =

@@ -194,9 +194,8 @@ class Batcher {
   static constexpr double kHardlyMore = 1.25;  ///< early requests may add to a pass
   static constexpr double kBehind = 2;         ///< seconds by which an early tag is later than another: far
   static constexpr double kCheap = 0.25;  ///< what a request adds to a pass, as a part of what it takes alone
-  static constexpr double kOfOneClient =
-      0.15;                                ///< all cheap ones of a client, of another one's pass without them
-  static constexpr double kOverrun = 1.5;  ///< a pass is stopped after so many times what is planned
+  static constexpr double kOfOneClient = 0.15;  ///< what all of a client adds to another one's pass
+  static constexpr double kOverrun = 1.5;       ///< a pass is stopped after so many times what is planned
   static constexpr std::size_t kProbe = 4;  ///< of what else an idle server would refuse, each such is tried
   static constexpr double kMeasured = 1;    ///< seconds; measure() stops after a pass that takes as long
   static constexpr std::chrono::seconds kMeasuring{5};    ///< for all passes of measure()

@@ -78,7 +78,7 @@ class ComputeThread {
     bool early() const noexcept { return least_early < kNever; }
   };
 
-  /// The part of the time that something took, of late. Times are seconds().
+  /// The part of the time that something took, of late. Times are in seconds of now().
   class Busy {
    public:
     double at(double time) const noexcept;

@@ -120,8 +120,8 @@ Result<void> check_server(const HttpServerOptions& options, const AnyServer& ser
       "their replies and what computing one takes: raise it (pirx serve --max-in-flight) to at least " +
       (needed ? std::to_string(*needed) : "2^64") +
       (server.max_queries() > 1 ? ", or take fewer queries in a request (--max-queries)" : "") +
-      // A part of these for each thread.
-      (needed && server.pass_bytes() > *needed / 2 ? ", or compute with fewer threads (--threads)" : ""));
+      // Passes take a part of it for each thread.
+      (needed && pass_bytes > *needed / 2 ? ", or compute with fewer threads (--threads)" : ""));
 }
 
 Result<void> check_databases(const std::vector<HostedDatabase>& databases, const HttpServerOptions& options) {

@@ -1055,6 +1055,7 @@ TEST(HttpServer, AServerThatDoesNotFitTheLimitsIsRefused) {
   const auto refused = server.server().replace(next);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(has(refused.error().message(), "max_in_flight_bytes"));
+  EXPECT_TRUE(has(refused.error().message(), "fewer threads (--threads)"));
   EXPECT_FALSE(server.server().replace(nullptr));
   expect_healthy(server);
   EXPECT_EQ(server.fake->seen().size(), 1u);
