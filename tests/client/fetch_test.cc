@@ -192,6 +192,33 @@ TEST(Fetch, ClosesEveryConnectionBeforeItDecodes) {
   for (auto& thread : threads) thread.join();
 }
 
+TEST(Fetch, ClosesTheConnectionToASingleServerBeforeItDecodes) {
+  pirx::testing::TemporaryFolder folder;
+  auto builder = *database::DatabaseBuilder::create(folder / "db", {.seed = Digest{}});
+  for (std::uint64_t i = 0; i < 50; ++i) EXPECT_TRUE(good(builder.add(World::record(i))));
+  ASSERT_TRUE(good(builder.finish()));
+  const auto& protocol = **find_protocol("download");
+  auto server = protocol.serve({.database = *database::Database::open(folder / "db")});
+  ASSERT_TRUE(good(server));
+  const auto told = *tell((*server)->parameters());
+  auto http = http::HttpServer::create(std::move(*server), http::testing::quick_options(), {});
+  ASSERT_TRUE(good(http));
+  std::thread thread([&] { EXPECT_TRUE(http->run()); });
+  auto fetcher = Fetcher::create(
+      {*protocol.plan({*Options::create(protocol.members, told.members, ""), told.geometry, told.version}),
+       {{.url = "http://127.0.0.1:" + std::to_string(http->port()), .ca_file = {}}}});
+  ASSERT_TRUE(good(fetcher));
+  auto asked = fetcher->ask(std::vector<std::uint64_t>{7}, {});
+  ASSERT_TRUE(good(asked));
+  EXPECT_TRUE(  // the connection that asks is the only one
+      http::testing::eventually([&] { return http::testing::gauge(http->port(), "pirx_connections") == 1; }));
+  const auto report = asked->finish();
+  ASSERT_TRUE(good(report));
+  EXPECT_EQ(report->answer.records[0], World::record(7));
+  http->stop();
+  thread.join();
+}
+
 TEST(Fetch, ByPosition) {
   World world(false);
   auto fetcher = world.fetcher();
@@ -310,6 +337,16 @@ TEST(Fetch, EvidenceOfTheCallersSettlesWhatSharesCannot) {
       EXPECT_EQ(report->answer.certainty, Certainty::kProbable);
     }
     EXPECT_FALSE(fetch([](const auto&) { return false; }));
+    if (keyed) {  // nothing speaks for a key that is not there
+      const auto report =
+          fetcher.fetch_keys(std::vector<std::string>{"key20", "nobody"},
+                             {.liars = {}, .wait_for_all = true, .believe = [](const auto& records) {
+                                return records[0] == World::record(20);
+                              }});
+      ASSERT_TRUE(good(report));
+      EXPECT_EQ(report->answer.missing, std::vector<std::size_t>{1});
+      EXPECT_EQ(report->answer.certainty, Certainty::kUnverified);
+    }
     // What the replies prove needs no evidence, and none changes it.
     world.moods = "tttt";
     const auto proven = fetch([](const auto&) { return false; });

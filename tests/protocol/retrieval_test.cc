@@ -415,6 +415,40 @@ TEST(Retrieval, OneServerThatLiesOrIsLostIsNoticed) {
   });
 }
 
+/// The messages that a new client sends for two records, where a server damages its word about keys, or says
+/// each time that it does not know them.
+std::vector<MessageType> sent_to(const Protocol& protocol, bool damages, bool forgets, bool& answered) {
+  const World world(protocol, false, 1);
+  auto retrieval = *world.begin({2, 9});
+  std::vector<MessageType> sent;
+  std::optional<Bytes> unknown;
+  for (auto wave = *retrieval->outgoing(); !wave.empty(); wave = *retrieval->outgoing()) {
+    sent.push_back(static_cast<MessageType>(wave.front().bytes[6]));
+    auto reply = world.reply(wave.front());
+    if (reply[6] == static_cast<std::byte>(MessageType::kKeysUnknown)) unknown = reply;
+    if (damages && reply[6] == static_cast<std::byte>(MessageType::kKeysHeld)) reply.back() ^= std::byte{1};
+    if (forgets && unknown && sent.back() == MessageType::kQuery) reply = *unknown;
+    static_cast<void>(retrieval->receive(wave.front().id, reply));
+  }
+  answered = std::move(*retrieval).finish().has_value();
+  return sent;
+}
+
+TEST(Retrieval, AServersWordAboutKeysChangesNothingThatIsSentAfterThem) {
+  const auto& protocol = **find_protocol("spiral");
+  constexpr auto kQuery = MessageType::kQuery, kKeys = MessageType::kKeys;
+  bool answered = false;
+  const std::vector<MessageType> usual{kQuery, kKeys, kQuery, kQuery};
+  EXPECT_EQ(sent_to(protocol, false, false, answered), usual);
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(sent_to(protocol, true, false, answered), usual);
+  EXPECT_FALSE(answered);
+  // Who forgets them gets them twice.
+  EXPECT_EQ(sent_to(protocol, false, true, answered),
+            (std::vector<MessageType>{kQuery, kKeys, kQuery, kKeys, kQuery, kQuery}));
+  EXPECT_FALSE(answered);
+}
+
 /// What is downloaded is proven by the identity alone: a server can write any digest into its headers.
 TEST(Retrieval, ADownloadOfAnotherDatabaseIsRefused) {
   const auto& protocol = **find_protocol("download");
